@@ -1,0 +1,121 @@
+"""Domains: what an answer can be. Categories come from the questionnaire, never from the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import AnswerError, DomainError
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A question with a fixed list of answers.
+
+    Labels are text; whole numbers are taken as their decimal text. The order is part of the domain.
+
+    Raises DomainError for fewer than two categories, a repeated or empty label, or a label that is
+    neither text nor a whole number.
+
+    >>> smoker = Categorical("smoker", ["yes", "no"])
+    >>> len(smoker), smoker.encode(["no", "yes", None]).tolist()
+    (2, [1, 0, -1])
+    """
+
+    name: str
+    categories: tuple[str, ...]
+
+    def __init__(self, name: str, categories: Sequence[str] | Sequence[int]) -> None:
+        if not isinstance(name, str) or not name:
+            raise DomainError("A domain needs a name, a text that is not empty.", name=name)
+        if isinstance(categories, str):
+            raise DomainError(
+                f'The categories of "{name}" are one text; give a list of labels, e.g. ["yes", "no"].', name=name
+            )
+        labels = tuple(_label(name, value) for value in categories)
+        if len(labels) < 2:
+            raise DomainError(
+                f'"{name}" has {len(labels)} categories: nothing to protect. Give at least 2.',
+                name=name,
+                n_categories=len(labels),
+            )
+        if len(set(labels)) < len(labels):
+            repeated = [label for label, times in Counter(labels).items() if times > 1][:5]
+            raise DomainError(f'"{name}" lists {repeated} more than once; each category once.', repeated=repeated)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "categories", labels)
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+    def encode(self, answers: Iterable[Any]) -> NDArray[np.int64]:
+        """Positions of the answers in `categories`, shape `(n,)`; −1 where the answer is missing (None or NaN).
+
+        Accepts lists, NumPy arrays and pandas, polars or Arrow columns.
+        Raises AnswerError when an answer is not a category; it says how many and where, never what.
+        """
+        values = _to_list(answers)
+        lookup: dict[Any, int] = {label: code for code, label in enumerate(self.categories)}
+        codes = np.fromiter((_code(value, lookup) for value in values), dtype=np.int64, count=len(values))
+        outside = np.flatnonzero(codes == _OUTSIDE)
+        if outside.size:
+            raise AnswerError(
+                f'{outside.size} of {codes.size} answers to "{self.name}" are not among its {len(self)} categories '
+                f"(first at position {int(outside[0])}, counting from 0). Add the category to the domain, correct the "
+                "answers, or make them missing (None).",
+                n_outside=int(outside.size),
+                first=int(outside[0]),
+            )
+        return codes
+
+    def to_json(self) -> dict[str, Any]:
+        """The domain as JSON."""
+        return {"kind": "categorical", "name": self.name, "categories": list(self.categories)}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Categorical:
+        """The domain that `to_json` wrote."""
+        if document.get("kind") != "categorical":
+            raise DomainError(f'Unknown domain kind {document.get("kind")!r}; known: "categorical".')
+        return cls(document["name"], document["categories"])
+
+
+_MISSING, _OUTSIDE = -1, -2
+
+
+def _label(name: str, value: object) -> str:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise DomainError(
+            f'A category of "{name}" is {value!r}; labels are printable text that is not empty, or whole numbers.'
+        )
+    return value
+
+
+def _code(value: Any, lookup: dict[Any, int]) -> int:
+    try:
+        code = lookup.get(value, _OUTSIDE)
+    except TypeError:  # unhashable: no category
+        return _OUTSIDE
+    if code != _OUTSIDE:
+        return code
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        return _MISSING
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return lookup.get(str(value), _OUTSIDE)
+    return _OUTSIDE
+
+
+def _to_list(answers: Iterable[Any]) -> list[Any]:
+    for method in ("to_pylist", "to_list", "tolist"):  # Arrow; pandas and polars; NumPy
+        if hasattr(answers, method):
+            return list(getattr(answers, method)())
+    if isinstance(answers, (str, bytes)):
+        raise AnswerError("The answers are one text; give a list or a column with one answer per respondent.")
+    return list(answers)
