@@ -1,0 +1,256 @@
+"""Results: numbers with their uncertainty, one protocol for all."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reticent import intervals
+from reticent.domain import Categorical
+from reticent.errors import EstimateError, ParameterError
+from reticent.intervals import ConfidenceInterval
+from reticent.likelihood import Fit
+from reticent.tallies import PatternTally
+
+Floats = NDArray[np.float64]
+Method = Literal["profile", "score", "clopper-pearson", "wald"]
+Target = Literal["population", "respondents"]
+PROFILE_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One number with its standard error.
+
+    >>> Scalar(0.5, 0.1).confidence_interval(0.95).low.round(3).tolist()
+    [0.304]
+    """
+
+    value: float
+    standard_error: float
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """value ± z · standard error."""
+        return intervals.wald(np.array([self.value]), np.array([self.standard_error]), confidence_level)
+
+    def to_json(self) -> dict[str, Any]:
+        """Value and standard error as JSON."""
+        return {"value": self.value, "standard_error": _finite(self.standard_error)}
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Estimated shares of the categories in the population, with their uncertainty.
+
+    `probabilities` lie on the simplex. `unconstrained` is the linear estimate behind it, unbiased, maybe negative;
+    None for maximum likelihood. `covariance` (p, p) is of the unconstrained estimate where there is one; None above
+    500 categories. `standard_errors` are NaN where a share is on the boundary. `fit` is the certificate of maximum
+    likelihood; `range_low`, `range_high` enclose every maximiser, and `unique` says whether there is one only.
+    """
+
+    domain: Categorical
+    probabilities: Floats
+    standard_errors: Floats
+    covariance: Floats | None
+    tallies: tuple[PatternTally, ...]
+    estimator: str
+    unconstrained: Floats | None = None
+    fit: Fit | None = None
+    range_low: Floats | None = None
+    range_high: Floats | None = None
+
+    @property
+    def n(self) -> int:
+        """How many reports."""
+        return sum(tally.n for tally in self.tallies)
+
+    @property
+    def missing(self) -> int:
+        """How many answers were missing."""
+        return sum(tally.missing for tally in self.tallies)
+
+    @property
+    def gap(self) -> float | None:
+        """max_j lambda_j − 1 per report: the mean log-likelihood is within it of the maximum."""
+        return None if self.fit is None else self.fit.gap
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver reached its certificate; always for closed forms."""
+        return self.fit is None or self.fit.converged
+
+    @property
+    def log_likelihood(self) -> float | None:
+        """Log-likelihood of the counts in nats, up to a constant that does not depend on the shares."""
+        return None if self.fit is None else self.fit.log_likelihood
+
+    @property
+    def unique(self) -> bool:
+        """False when other shares explain the reports equally well."""
+        if self.range_low is None or self.range_high is None:
+            return True
+        return bool((self.range_high - self.range_low).max() <= 1e-6)
+
+    def confidence_interval(
+        self, confidence_level: float = 0.95, method: Method | None = None, target: Target = "population"
+    ) -> ConfidenceInterval:
+        """An interval for each share.
+
+        Default: profile likelihood while reports × categories ≤ 10^6, else efficient score, for maximum likelihood
+        and one step; wald for moments. "clopper-pearson" holds its level for every n. `target="respondents"` leaves
+        out the sampling of the respondents themselves (wald only).
+        Raises ParameterError for a method, target or level that is not known.
+        """
+        intervals.check_level(confidence_level)
+        if target == "respondents":
+            if method not in (None, "wald"):
+                raise ParameterError(f'target="respondents" has wald intervals only, not {method!r}.')
+            return intervals.wald(self._centre, self._respondent_errors(), confidence_level)
+        if target != "population":
+            raise ParameterError(f'target is {target!r}; allowed: "population", "respondents".')
+        method = method or self._default_method()
+        if method == "wald":
+            return intervals.wald(self._centre, self.standard_errors, confidence_level)
+        if method == "clopper-pearson":
+            return intervals.clopper_pearson(self.tallies, confidence_level)
+        if method == "score":
+            return intervals.efficient_score(self.tallies, self.probabilities, confidence_level)
+        if method != "profile":
+            raise ParameterError(f'method is {method!r}; allowed: "profile", "score", "clopper-pearson", "wald".')
+        if self.fit is None:
+            raise ParameterError(f'Profile intervals belong to maximum_likelihood; {self.estimator} has "wald" and "score".')
+        return intervals.profile(self.tallies, self.fit, confidence_level)
+
+    def _default_method(self) -> Method:
+        if self.estimator == "moments":
+            return "wald"
+        rows = sum(len(tally.keys) for tally in self.tallies)
+        return "profile" if self.fit is not None and rows * len(self.domain) <= PROFILE_LIMIT else "score"
+
+    @property
+    def _centre(self) -> Floats:
+        return self.probabilities if self.unconstrained is None else self.unconstrained
+
+    def _respondent_errors(self) -> Floats:
+        # Cov = E[Cov given the answers] + Cov of the true shares among n respondents; take the second part away.
+        variance = self.standard_errors**2 - self.probabilities * (1 - self.probabilities) / self.n
+        return np.sqrt(np.maximum(variance, 0.0))
+
+    def combine(self, weights: Mapping[str, float] | ArrayLike) -> Scalar:
+        """A weighted sum of shares, Σ c_j w_j, with its standard error √(cᵀ Cov c) (delta method).
+
+        Weights by label (others 0) or one per category: {"a": 1, "b": -1} is the difference of two shares.
+        Raises ParameterError for unknown labels or a wrong number of weights, EstimateError without a covariance.
+        """
+        c = self._weights(weights)
+        if self.covariance is None:
+            raise EstimateError("Above 500 categories no covariance is kept; combine fewer categories before asking.")
+        on_boundary = np.isnan(self.standard_errors)
+        if on_boundary.any() and np.ptp(np.append(c[on_boundary], 0.0)) > 0:
+            raise EstimateError(
+                "A combined category has an estimated share of 0, where a standard error does not hold. "
+                "Use confidence_interval() of that category, or the moments estimate.",
+            )
+        return Scalar(float(c @ self._centre), math.sqrt(max(float(c @ self.covariance @ c), 0.0)))
+
+    def _weights(self, weights: Mapping[str, float] | ArrayLike) -> Floats:
+        p = len(self.domain)
+        if isinstance(weights, Mapping):
+            unknown = [label for label in weights if label not in self.domain.categories]
+            if unknown:
+                raise ParameterError(f'{unknown[:5]} are not categories of "{self.domain.name}".')
+            return np.array([float(weights.get(label, 0.0)) for label in self.domain.categories])
+        c = np.asarray(weights, dtype=np.float64)
+        if c.shape != (p,) or not np.isfinite(c).all():
+            raise ParameterError(f"combine needs {p} finite weights, one per category, or weights by label.")
+        return c
+
+    def to_json(self, confidence_level: float = 0.95, method: Method | None = None) -> dict[str, Any]:
+        """Everything the summary shows and more, as JSON (NaN as null)."""
+        interval = self.confidence_interval(confidence_level, method)
+        document: dict[str, Any] = {
+            "question": self.domain.name,
+            "estimator": self.estimator,
+            "n": self.n,
+            "missing": self.missing,
+            "channels": [tally.channel.digest for tally in self.tallies],
+            "confidence_level": confidence_level,
+            "interval": interval.method,
+            "converged": self.converged,
+            "unique": self.unique,
+            "gap": self.gap,
+            "log_likelihood": self.log_likelihood,
+            "shares": [
+                {
+                    "category": label,
+                    "share": float(self.probabilities[j]),
+                    "standard_error": _finite(self.standard_errors[j]),
+                    "low": _finite(interval.low[j]),
+                    "high": _finite(interval.high[j]),
+                    "unconstrained": None if self.unconstrained is None else float(self.unconstrained[j]),
+                    "range": None if self.range_low is None or self.range_high is None or self.unique
+                    else [float(self.range_low[j]), float(self.range_high[j])],
+                }
+                for j, label in enumerate(self.domain.categories)
+            ],
+        }  # fmt: skip
+        return document
+
+    def to_frame(self, confidence_level: float = 0.95) -> Any:
+        """A pandas data frame with one row per category. Needs pandas: pip install "reticent[pandas]"."""
+        try:
+            import pandas as pd
+        except ImportError as fault:
+            raise EstimateError('to_frame needs pandas: pip install "reticent[pandas]"; or use to_json().') from fault
+        return pd.DataFrame(self.to_json(confidence_level)["shares"]).set_index("category")
+
+    def summary(self, confidence_level: float = 0.95, method: Method | None = None) -> str:
+        """A plain table for the terminal: share (low–high), digits by the half-width."""
+        interval = self.confidence_interval(confidence_level, method)
+        width = max(len(label) for label in self.domain.categories)
+        lines = [f"{self.domain.name}: shares from {self.n:,} reports, {confidence_level:.0%} intervals ({interval.method})"]
+        half = np.nanmax(interval.high - interval.low) / 2
+        digits = 4 if not half > 0 else min(max(2, 1 - math.floor(math.log10(half))), 6)
+        for j, label in enumerate(self.domain.categories):
+            ends = f"({interval.low[j]:.{digits}f}–{interval.high[j]:.{digits}f})"
+            lines.append(f"  {label:<{width}}  {self.probabilities[j]:.{digits}f} {ends}")
+        if self.missing:
+            lines.append(f"  {self.missing:,} answers were missing and are not in the shares.")
+        if not self.unique:
+            lines.append("  Other shares explain these reports equally well (unique = False): see the ranges in to_json().")
+        if not self.converged:
+            lines.append(f"  The solver stopped early (gap {self.gap:.1e}): do not rely on these shares.")
+        return "\n".join(lines)
+
+    def plot(self, confidence_level: float = 0.95) -> Any:
+        """A matplotlib figure: a dot and its interval for each category."""
+        from reticent import plots  # matplotlib loads only when a picture is asked for
+
+        interval = self.confidence_interval(confidence_level)
+        return plots.shares(
+            self.domain.categories, self.probabilities.tolist(), interval.low.tolist(), interval.high.tolist()
+        )
+
+    def _repr_html_(self) -> str:
+        interval = self.confidence_interval()
+        cells = "".join(
+            f"<tr><td>{html.escape(label)}</td><td>{self.probabilities[j]:.4f}</td>"
+            f"<td>{interval.low[j]:.4f}–{interval.high[j]:.4f}</td></tr>"
+            for j, label in enumerate(self.domain.categories)
+        )
+        head = f"<caption>{html.escape(self.domain.name)}: {self.n:,} reports</caption>"
+        return f"<table>{head}<tr><th>category</th><th>share</th><th>95% interval</th></tr>{cells}</table>"
+
+    def __repr__(self) -> str:
+        return f'<shares of "{self.domain.name}", {len(self.domain)} categories, {self.n:,} reports, {self.estimator}>'
+
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

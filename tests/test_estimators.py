@@ -1,0 +1,206 @@
+"""Estimators and intervals against golden values, exact unbiasedness, and coverage by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import reticent as rt
+from reticent.errors import EstimateError, ParameterError
+from reticent.precision import linear_scores
+from tests.mechanism_cases import CASES, UNIDENTIFIABLE, question
+
+FOUR = rt.uniform_subset(question(4))
+PAIRS = {(1, 2): 0b0011, (1, 3): 0b0101, (1, 4): 0b1001, (2, 3): 0b0110, (2, 4): 0b1010, (3, 4): 0b1100}
+ADULT_RACE = np.array([27816, 3124, 1039, 311, 271]) / 32561
+
+
+def tally_of(*counts: int) -> rt.PatternTally:
+    return rt.PatternTally.from_counts(FOUR, dict(zip(PAIRS.values(), counts, strict=True)))
+
+
+INTERIOR = tally_of(30, 25, 20, 15, 12, 8)
+BOUNDARY = tally_of(40, 30, 5, 20, 1, 1)
+
+
+def test_interior_golden() -> None:
+    shares = rt.maximum_likelihood(INTERIOR)
+    np.testing.assert_allclose(shares.probabilities, [0.5182889657, 0.2711847186, 0.1573867100, 0.0531396058], atol=1e-9)
+    np.testing.assert_allclose(shares.standard_errors, 0.065552252006, atol=1e-9)
+    assert shares.log_likelihood == pytest.approx(-66.771791299491, abs=1e-9)
+    profile = shares.confidence_interval()
+    assert profile.method == "profile"
+    np.testing.assert_allclose([profile.low[0], profile.high[0]], [0.384798, 0.640601], atol=1e-5)
+    np.testing.assert_allclose([profile.low[3], profile.high[3]], [0, 0.184841], atol=1e-5)
+    assert shares.confidence_interval(method="clopper-pearson").high[3] == pytest.approx(0.191184, abs=1e-5)
+
+
+def test_boundary_golden() -> None:
+    shares = rt.maximum_likelihood(BOUNDARY)
+    np.testing.assert_allclose(shares.probabilities, [0.5776775104, 0.2885503644, 0.1337721252, 0], atol=1e-8)
+    assert shares.fit is not None
+    np.testing.assert_allclose(shares.fit.multipliers, [1, 1, 1, 0.2020241920], atol=1e-7)
+    assert shares.confidence_interval().high[3] == pytest.approx(0.024323, abs=1e-5)
+    assert np.isnan(shares.standard_errors[3])
+    moments = rt.moments(BOUNDARY)
+    np.testing.assert_allclose(
+        moments.unconstrained, [0.659793814433, 0.443298969072, 0.288659793814, -0.391752577320], atol=1e-11
+    )
+    np.testing.assert_allclose(moments.probabilities, [0.529209621993, 0.312714776632, 0.158075601375, 0], atol=1e-11)
+
+
+def test_one_scoring_step_golden() -> None:
+    start = rt.moments(INTERIOR).probabilities
+    step = rt.one_step(INTERIOR, reference=start)
+    np.testing.assert_allclose(
+        step.unconstrained, [0.518016528926, 0.271074380165, 0.157644628099, 0.053264462810], atol=1e-11
+    )
+
+
+def test_data_that_do_not_identify_give_ranges() -> None:
+    shares = rt.maximum_likelihood(tally_of(5, 0, 0, 0, 0, 5))
+    assert not shares.unique
+    np.testing.assert_allclose(shares.range_low, 0, atol=1e-7)
+    np.testing.assert_allclose(shares.range_high, 0.5, atol=1e-7)
+    assert "unique = False" in shares.summary()
+    single = rt.maximum_likelihood(tally_of(1, 0, 0, 0, 0, 0))
+    assert not single.unique and single.log_likelihood == pytest.approx(0, abs=1e-9)
+    np.testing.assert_allclose(single.range_high, [1, 1, 0, 0], atol=1e-7)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in UNIDENTIFIABLE])
+@pytest.mark.parametrize("form", ["centred", "inverse", "affine"])
+def test_scores_are_exactly_unbiased(name: str, form: str) -> None:
+    channel = CASES[name]
+    scores = linear_scores(channel, channel.keys(), form)  # type: ignore[arg-type]
+    np.testing.assert_allclose(channel.matrix().T @ scores, np.eye(channel.n_categories), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(UNIDENTIFIABLE - {"table from a matrix", "table then table"}))
+def test_channels_that_cannot_tell_are_refused(name: str) -> None:
+    channel = CASES[name]
+    tally = rt.tally(channel.draw_many(["a"] * 10, seed=1))
+    for estimator in (rt.maximum_likelihood, rt.moments, rt.one_step):
+        with pytest.raises(EstimateError, match="rank 1 of 4"):
+            estimator(tally)
+
+
+def test_all_estimators_find_the_truth_through_every_channel() -> None:
+    # 6 standard errors of V_MLE or of the scores: below 1e-8 for each comparison.
+    for name, channel in CASES.items():
+        if name in UNIDENTIFIABLE:
+            continue
+        truth = np.arange(1, channel.n_categories + 1) / sum(range(1, channel.n_categories + 1))
+        counts = (truth * 21_000).round().astype(int)
+        answers = [label for label, k in zip(channel.domain.categories, counts, strict=True) for _ in range(k)]
+        tally = rt.tally(channel.draw_many(answers, seed=name))
+        for estimator in (rt.maximum_likelihood, rt.moments, rt.one_step):
+            shares = estimator(tally)
+            assert shares.probabilities.sum() == pytest.approx(1)
+            errors = np.nan_to_num(shares.standard_errors, nan=1.0)
+            assert (np.abs(shares.probabilities - counts / counts.sum()) < 6 * errors + 1e-6).all(), (name, shares)
+
+
+def test_two_waves_read_together() -> None:
+    other = rt.fixed_size(question(4), 3)
+    first, second = rt.tally(FOUR.draw_many(list("aaab") * 200, seed=1)), rt.tally(other.draw_many(list("aaab") * 200, seed=2))
+    both = rt.maximum_likelihood(first, second)
+    assert both.n == 1600 and both.converged
+    assert both.standard_errors[0] < rt.maximum_likelihood(first).standard_errors[0]
+
+
+def test_combine() -> None:
+    shares = rt.maximum_likelihood(INTERIOR)
+    sum_of_two = shares.combine({"a": 1, "b": 1})
+    assert sum_of_two.value == pytest.approx(shares.probabilities[:2].sum())
+    assert shares.combine([1, 1, 1, 1]).standard_error == pytest.approx(0, abs=1e-7)
+    assert shares.covariance is not None
+    difference = shares.covariance[0, 0] + shares.covariance[1, 1] - 2 * shares.covariance[0, 1]
+    assert shares.combine({"a": 1, "b": -1}).standard_error == pytest.approx(np.sqrt(difference))
+    with pytest.raises(ParameterError, match="not categories"):
+        shares.combine({"z": 1})
+    with pytest.raises(EstimateError, match="share of 0"):
+        rt.maximum_likelihood(BOUNDARY).combine({"d": 1})
+
+
+def test_asymptotic_traces_golden() -> None:
+    channel = rt.uniform_subset(question(5))
+    traces = [
+        np.trace(rt.asymptotic_covariance(channel, ADULT_RACE, *how))  # type: ignore[arg-type]
+        for how in ((), ("moments", "inverse"), ("moments", "centred"), ("moments", "affine"), ("sample",))
+    ]
+    expected = [0.864031576621, 2.800266920396, 2.793166328680, 2.926499662013, 0.259832995347]
+    np.testing.assert_allclose(traces, expected, atol=1e-11)
+
+
+def test_many_categories_by_moments() -> None:
+    domain = rt.Categorical("many", [str(i) for i in range(2000)])
+    channel = rt.uniform_subset(domain)
+    shares = rt.moments(rt.tally(channel.draw_many(["3"] * 300 + ["5"] * 100, seed=1)))
+    assert shares.covariance is None
+    interval = shares.confidence_interval(0.9999999)
+    assert interval.low[3] < 0.75 < interval.high[3] and interval.low[5] < 0.25 < interval.high[5]
+
+
+def test_refusals() -> None:
+    with pytest.raises(EstimateError, match="no report"):
+        rt.maximum_likelihood(rt.PatternTally.empty(FOUR))
+    with pytest.raises(EstimateError, match="at least one tally"):
+        rt.maximum_likelihood()
+    with pytest.raises(EstimateError, match="groups"):
+        rt.moments(rt.tally_by(FOUR.draw_many(["a"], seed=1), {"g": ["x"]}))  # type: ignore[arg-type]
+    shares = rt.maximum_likelihood(INTERIOR)
+    for level in (0, 1, 1.5, True):
+        with pytest.raises(ParameterError, match="confidence_level"):
+            shares.confidence_interval(level)
+    with pytest.raises(ParameterError, match="allowed"):
+        shares.confidence_interval(method="bootstrap")  # type: ignore[arg-type]
+    with pytest.raises(EstimateError, match="Clopper"):
+        rt.maximum_likelihood(rt.tally(CASES["binary_dummy"].draw_many(["a"], seed=1))).confidence_interval(
+            method="clopper-pearson"
+        )
+    with pytest.raises(ParameterError, match="wald"):
+        rt.moments(INTERIOR).confidence_interval(method="profile")
+
+
+def simulated(channel: rt.Channel, truth: np.ndarray, n: int, repetitions: int, seed: int) -> list[rt.PatternTally]:
+    rng = np.random.default_rng(seed)
+    law = channel.matrix() @ truth
+    keys = [int(key) for key in channel.keys()]
+    return [
+        rt.PatternTally.from_counts(channel, dict(zip(keys, counts.tolist(), strict=True)))
+        for counts in rng.multinomial(n, law / law.sum(), repetitions)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("method", "n", "lowest"),
+    [("profile", 300, 0.92), ("profile", 2000, 0.93), ("score", 300, 0.92), ("wald", 20000, 0.93), ("clopper-pearson", 300, 0.95)],
+)
+def test_coverage(method: str, n: int, lowest: float) -> None:
+    """At least `lowest` true coverage in every category, or the hits among 300 fall below its 1e-7 quantile.
+
+    `lowest` is what section 12 of the specification reports, less its simulation error. False alarms: at most
+    5 methods × 5 categories × 1e-7 = 2.5e-6, with fixed seeds.
+    """
+    channel = rt.uniform_subset(question(5))
+    repetitions = 300
+    hits = np.zeros(5)
+    for tally in simulated(channel, ADULT_RACE, n, repetitions, seed=n):
+        interval = rt.maximum_likelihood(tally).confidence_interval(method=method)  # type: ignore[arg-type]
+        with np.errstate(invalid="ignore"):
+            inside = (interval.low <= ADULT_RACE + 1e-12) & (interval.high >= ADULT_RACE - 1e-12)
+        hits += inside
+    assert (hits >= binom.ppf(1e-7, repetitions, lowest)).all(), hits / repetitions
+
+
+def test_results_speak_json_and_html() -> None:
+    shares = rt.maximum_likelihood(INTERIOR)
+    document = shares.to_json()
+    assert document["n"] == 110 and document["converged"] and len(document["shares"]) == 4
+    assert "<table>" in shares._repr_html_() and "from 110 reports" in shares.summary()
+    frame = shares.to_frame()
+    assert frame.loc["a", "share"] == pytest.approx(0.5182889657)
+    narrow = shares.confidence_interval(target="respondents")
+    assert (narrow.high - narrow.low < shares.confidence_interval(method="wald").high - shares.confidence_interval(method="wald").low).all()
