@@ -1,0 +1,434 @@
+"""Turn a plain description of results into one HTML page: no script, no network, light, dark and on paper.
+
+A section describes one question, with the keys `name`, `n`, `missing`, `mechanism`, `categories`,
+`confidence_level`, `leakage`, `per_category`, `one_report`, `not_protected`, `tradeoff`, `certificate` and
+`digest`. Only `name`, `n` and `categories` are needed; `finding` replaces the heading, `best_possible` adds a
+line to the last picture. Shares and probabilities are between 0 and 1, information is in bits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from reticent import plots
+from reticent.errors import ParameterError
+from reticent.plots import percent, readable
+
+__all__ = ["render"]
+
+Section = Mapping[str, Any]
+TABLE_ROWS = 100  # of the largest; the download has more, and keeps the page small
+DOWNLOAD_ROWS = 400
+NEEDED = ("name", "n", "categories")
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def render(
+    sections: Sequence[Section], title: str, *, intro: str = "", footer: str = "", lang: str = "en"
+) -> str:
+    """Return the findings page as HTML: one section for each question, in the order given.
+
+    `intro` is a paragraph below the title, `footer` a line at the end (who made the page, when, from what).
+    Raises `ParameterError` when a section lacks one of the needed keys.
+
+    >>> page = render([{"name": "Smoker", "n": 900, "categories": [
+    ...     {"label": "yes", "estimate": 0.2, "low": 0.17, "high": 0.23},
+    ...     {"label": "no", "estimate": 0.8, "low": 0.77, "high": 0.83}]}], "Health")
+    >>> "About 8 in 10 answered “no”" in page, "<script" in page
+    (True, False)
+    """
+    for section in sections:
+        if lacking := [key for key in NEEDED if key not in section]:
+            raise ParameterError(
+                f"A section of the findings lacks {', '.join(lacking)}. Give at least {', '.join(NEEDED)}.",
+                lacking=lacking,
+            )
+    style = files("reticent.findings").joinpath("style.css").read_text(encoding="utf-8")
+    contents = "".join(
+        f'<li><a href="#q{i}">{words(finding(s))}</a><span>{words(s["name"])}</span></li>'
+        for i, s in enumerate(sections)
+    )
+    body = "".join(question(s, f"q{i}") for i, s in enumerate(sections))
+    return (
+        f'<!doctype html>\n<html lang="{escape(lang)}"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="robots" content="noindex">'
+        f"<title>{words(title)}</title><style>{style}</style></head>\n<body><header><h1>{words(title)}</h1>"
+        + (paragraph(intro) if intro else "")
+        + (f'<nav aria-label="Findings"><ul>{contents}</ul></nav>' if len(sections) > 1 else "")
+        + f"</header>\n<main>{body}</main>\n"
+        + (f"<footer>{words(footer)}</footer>" if footer else "")
+        + "</body></html>\n"
+    )
+
+
+def question(section: Section, anchor: str) -> str:
+    """Return one question: the finding, what a report gave away, what was left open, alternatives."""
+    parts = [
+        f'<p class="kicker">{words(section["name"])}</p><h2>{words(finding(section))}</h2>',
+        paragraph(who_answered(section)),
+        certificate_warning(section),
+        shares(section, anchor),
+        given_away(section, anchor),
+        unprotected(section),
+        compared(section, anchor),
+        provenance(section),
+    ]
+    return f'<section id="{anchor}">' + "\n".join(part for part in parts if part) + "</section>\n"
+
+
+def finding(section: Section) -> str:
+    """Return what the estimates say, in one sentence that goes no further than the intervals do."""
+    rows = sorted(section["categories"], key=lambda c: -(number(c["estimate"]) or 0.0))
+    if not section["n"] or not rows:
+        return "Nobody has answered yet"
+    if not (section.get("certificate") or {}).get("converged", True):
+        return "These shares are not ready: the calculation stopped early"
+    lows, highs = [number(c.get("low")) for c in rows], [number(c.get("high")) for c in rows]
+    if section.get("finding"):
+        return str(section["finding"])
+    first, second = rows[0], rows[1] if len(rows) > 1 else None
+    if (
+        second
+        and None not in lows
+        and None not in highs
+        and max(map(float_of, lows)) <= min(map(float_of, highs))
+    ):
+        return "Too few answers to tell the options apart"
+    share = about(float(first["estimate"]), lows[0], highs[0])
+    if second and lows[0] is not None and highs[1] is not None and highs[1] >= lows[0]:
+        return f"“{readable(first['label'])}” and “{readable(second['label'])}” are too close to call"
+    return f"{share} answered “{readable(first['label'])}”"
+
+
+def about(share: float, low: float | None = None, high: float | None = None) -> str:
+    """Return a share as people say it: tenths where they fit, per cent otherwise.
+
+    >>> about(0.61), about(0.346), about(0.004)
+    ('About 6 in 10', 'About 35%', 'About 0.4%')
+    """
+    tenths = round(10 * share)
+    if share >= 0.995:
+        return "Nearly everyone"
+    if 1 <= tenths <= 9 and abs(share - tenths / 10) <= 0.0201:
+        return f"About {tenths} in 10"
+    return f"About {percent(share, low, high).split(' ')[0]}"
+
+
+def who_answered(section: Section) -> str:
+    missing = int(section.get("missing") or 0)
+    answered = f"{int(section['n']):,} people answered" + (f"; {missing:,} did not." if missing else ".")
+    return f"{answered} {section['mechanism']}" if section.get("mechanism") else answered
+
+
+def shares(section: Section, anchor: str) -> str:
+    rows = section["categories"]
+    if not rows:
+        return ""
+    columns = {
+        k: [number(c.get(k)) for c in rows] for k in ("estimate", "low", "high", "truth", "unconstrained")
+    }
+    labels = [readable(c["label"]) for c in rows]
+    estimate = [v or 0.0 for v in columns["estimate"]]
+    truth = columns["truth"] if any(v is not None for v in columns["truth"]) else None
+    free = columns["unconstrained"] if any(v is not None for v in columns["unconstrained"]) else None
+    picture = plots.shares(labels, estimate, columns["low"], columns["high"], truth=truth, unconstrained=free)
+    level = f"{100 * float(section.get('confidence_level') or 0.95):g}%"
+    alt = f"{finding(section)}. " + "; ".join(
+        f"{labels[i]}: {percent(estimate[i], columns['low'][i], columns['high'][i])}"
+        for i in plots.largest(estimate, 5)
+    )
+    caption = key("estimate", f"estimate and {level} interval")
+    caption += key("truth", "truth, known in this demonstration") if truth else ""
+    caption += key("free", "before it was kept between 0 and 100%") if free else ""
+    head = (
+        ["answer", "share", "low", "high"]
+        + (["truth"] if truth else [])
+        + (["unconstrained"] if free else [])
+    )
+    fields = ["estimate", "low", "high"] + (["truth"] if truth else []) + (["unconstrained"] if free else [])
+    order = plots.largest(estimate, TABLE_ROWS)
+    body = [[labels[i], *(precise(columns[f][i]) for f in fields)] for i in order]
+    return figure(plots.svg(picture, alt, key=anchor), caption, data(head, body, rows, f"{anchor}-shares"))
+
+
+def given_away(section: Section, anchor: str) -> str:
+    leakage = section.get("leakage") or {}
+    main = leakage.get("mutual_information")
+    value, floor, ceiling = bounds(main)
+    report = section.get("one_report") or {}
+    if value is None or ceiling is None:
+        return ""
+    said = str(report.get("words") or f"gives away {value:.2f} of {ceiling:.2f} bits")
+    per = section.get("per_category") or []
+    labels, bits = [readable(c["label"]) for c in per], [number(c.get("bits")) for c in per]
+    picture = plots.leakage_strip(value, floor, ceiling, said, labels=labels, bits=bits)
+    alt = f"One report {said}: {value:.2f} bits, where {floor:.2f} is nothing and {ceiling:.2f} the answer."
+    caption = f"On average a report gives away {value:.2f} of {ceiling:.2f} bits."
+    if known := [(b, label) for b, label in zip(bits, labels, strict=True) if b is not None]:
+        most, label = max(known)
+        caption += f" It gives away most, {most:.2f} bits, about someone whose answer is “{label}”."
+        if most > ceiling:
+            caption += " That is more than the average answer holds, because a rare answer is worth more."
+    head = ["answer", "bits", "size leakage"]
+    body = [
+        [labels[i], decimal(bits[i]), decimal(number(per[i].get("size")))]
+        for i in plots.largest([b or 0.0 for b in bits], TABLE_ROWS)
+    ]
+    table = data(head, body, {"leakage": leakage, "per_category": per}, f"{anchor}-leakage")
+    example = f"<p>For example: {words(report['example'])}</p>" if report.get("example") else ""
+    return (
+        f"<h3>One report {words(said)}</h3>{example}"
+        + figure(plots.svg(picture, alt, key=anchor), words(caption), table)
+        + measures(leakage)
+    )
+
+
+def measures(leakage: Mapping[str, Any]) -> str:
+    """Return the other measures of leakage, each with a sentence that says what the number means."""
+    items: list[tuple[str, str]] = []
+    value, floor, ceiling = bounds(leakage.get("size"))
+    if value is not None:
+        limit = f" (at most {percent(ceiling)})" if ceiling is not None else ""
+        items.append(
+            (
+                f"{percent(value)} of the people are ruled out",
+                "Size leakage: the share of the population whose "
+                f"answer a report excludes, on average{limit}.",
+            )
+        )
+    value, floor, ceiling = bounds(leakage.get("prediction"))
+    if value is not None:
+        items.append(
+            (
+                f"A best guess is right {percent(value)} of the time",
+                f"Prediction leakage. Without a report it is right {percent(floor)} of the time.",
+            )
+        )
+    value, _, _ = bounds(leakage.get("min_entropy"))
+    if value is not None:
+        items.append(
+            (
+                f"Guessing gets {times(value)} better",
+                f"Min-entropy leakage, {value:.2f} bits: how much a report helps the best single guess.",
+            )
+        )
+    value, _, _ = bounds(leakage.get("maximal"))
+    if value is not None:
+        items.append(
+            (
+                f"At worst, {times(value)} better at guessing anything",
+                f"Maximal leakage, {value:.2f} bits: the bound for any secret tied to it, whatever the "
+                "guesser knew before.",
+            )
+        )
+    if "epsilon" in leakage:
+        epsilon = number(leakage["epsilon"])
+        if epsilon is None:
+            items.append(
+                (
+                    "No finite epsilon",
+                    "Some reports rule an answer out completely. There is no local differential "
+                    "privacy; the measures above are the protection.",
+                )
+            )
+        else:
+            odds = math.exp(epsilon) if epsilon < 700 else math.inf
+            items.append(
+                (
+                    f"Epsilon {epsilon:.2f}",
+                    "Local differential privacy: one report changes the odds between any two "
+                    f"answers by at most a factor of {odds:,.3g}.",
+                )
+            )
+    if not items:
+        return ""
+    return "<dl>" + "".join(f"<div><dt>{words(a)}</dt><dd>{words(b)}</dd></div>" for a, b in items) + "</dl>"
+
+
+def unprotected(section: Section) -> str:
+    sentences = section.get("not_protected") or []
+    if not sentences:
+        return ""
+    items = "".join(f"<li>{words(sentence)}</li>" for sentence in sentences)
+    return f'<div class="open"><h3>What was not protected</h3><ul>{items}</ul></div>'
+
+
+def compared(section: Section, anchor: str) -> str:
+    rows = [r for r in section.get("tradeoff") or [] if number(r.get("leakage")) is not None]
+    if not rows:
+        return ""
+    labels = [readable(r["label"]) for r in rows]
+    leakage = [float(r["leakage"]) for r in rows]
+    half = [number(r.get("half_width")) for r in rows]
+    own = [bool(r.get("own")) for r in rows]
+    best = [(float(b["leakage"]), float(b["half_width"])) for b in section.get("best_possible") or []]
+    sentence = comparison(labels, leakage, half, own)
+    picture = plots.tradeoff(labels, leakage, half, own, best=best)
+    caption = "Each point is a mechanism. Lower is more exact, further left is more private."
+    caption += " The line is the best that any mechanism can do." if best else ""
+    silent = [label for label, h in zip(labels, half, strict=True) if h is None]
+    caption += f" Not drawn, because it cannot estimate the shares: {', '.join(silent)}." if silent else ""
+    alt = f"{sentence}. " + "; ".join(
+        f"{name}: {x:.2f} bits, ± {100 * h:.1f} points"
+        for name, x, h in zip(labels, leakage, half, strict=True)
+        if h is not None
+    )
+    body = [[n, decimal(x), decimal(h and 100 * h)] for n, x, h in zip(labels, leakage, half, strict=True)]
+    table = data(["mechanism", "bits given away", "± points"], body, rows, f"{anchor}-tradeoff")
+    return f"<h3>{words(sentence)}</h3>" + figure(plots.svg(picture, alt, key=anchor), words(caption), table)
+
+
+def comparison(
+    labels: Sequence[str], leakage: Sequence[float], half: Sequence[float | None], own: Sequence[bool]
+) -> str:
+    """Return whether another mechanism is at least as private and at least as exact as the one used."""
+    mine = next((i for i, used in enumerate(own) if used and half[i] is not None), None)
+    if mine is None:
+        return "Privacy against accuracy of the mechanisms for this question"
+    width = float_of(half[mine])
+    better = [
+        i
+        for i, h in enumerate(half)
+        if i != mine
+        and h is not None
+        and leakage[i] <= leakage[mine]
+        and h <= width
+        and (leakage[i], h) != (leakage[mine], width)
+    ]
+    if not better:
+        return "Nothing else here is both more private and more exact"
+    best = min(better, key=lambda i: (float_of(half[i]), leakage[i]))
+    return (
+        f"“{labels[best]}” would be at least as private and more exact"
+        if float_of(half[best]) < width
+        else (f"“{labels[best]}” would be as exact and more private")
+    )
+
+
+def certificate_warning(section: Section) -> str:
+    certificate = section.get("certificate") or {}
+    if certificate.get("converged", True):
+        return ""
+    warning = "The calculation stopped before it reached the best fit. Do not use these shares yet."
+    return f'<p class="warning">{warning}</p>'
+
+
+def provenance(section: Section) -> str:
+    certificate, lines = section.get("certificate") or {}, []
+    gap = number(certificate.get("gap"))
+    if certificate.get("converged") and gap is not None:
+        lines.append(
+            f"The shares are the best fit to the reports, proved to within {max(gap, 1e-16):.0e} per report."
+        )
+    tail = f" Channel <code>{words(section['digest'])}</code>" if section.get("digest") else ""
+    return (
+        f'<p class="kicker" style="margin-top:2rem">{words(" ".join(lines))}{tail}</p>'
+        if lines or tail
+        else ""
+    )
+
+
+def figure(picture: str, caption: str, table: str) -> str:
+    return f"<figure>{picture}<figcaption>{caption}</figcaption>{table}</figure>"
+
+
+def data(head: Sequence[str], body: Sequence[Sequence[str]], full: Any, name: str) -> str:
+    """Return a closed table of a figure's numbers, with the same numbers to download as JSON."""
+    size = len(full) if isinstance(full, Sequence) else len(full.get("per_category", ()))
+    more = f"<p>The {len(body):,} largest of {size:,}.</p>" if size > len(body) else ""
+    if isinstance(full, Sequence) and size > DOWNLOAD_ROWS:
+        full = [
+            full[i] for i in plots.largest([number(r.get("estimate")) or 0.0 for r in full], DOWNLOAD_ROWS)
+        ]
+    elif size > DOWNLOAD_ROWS:
+        full = {**full, "per_category": full["per_category"][:DOWNLOAD_ROWS]}
+    text = json.dumps(strict(full), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    address = "data:application/json;charset=utf-8," + quote(text, safe=SAFE, errors="replace")
+    link = f'<a download="{escape(name)}.json" href="{address}">JSON</a>'
+    top = "".join(f'<th scope="col">{words(h)}</th>' for h in head)
+    lines = "".join("<tr>" + "".join(f"<td>{words(cell)}</td>" for cell in line) + "</tr>" for line in body)
+    return (
+        f'<details><summary>data</summary><div class="scroll"><table><thead><tr>{top}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>{more}<p>{link}</p></details>"
+    )
+
+
+SAFE = ",:;[]{}()@!*/?$=+.-_~"  # allowed unescaped in the path of a data URI inside a quoted attribute
+
+KEYS = {
+    "estimate": '<path d="M2 4h20" stroke="var(--estimate)" stroke-width="1.6"/>'
+    '<circle cx="12" cy="4" r="3.4" fill="var(--estimate)"/>',
+    "truth": '<path d="M12 -.4l4.4 4.4-4.4 4.4-4.4-4.4z" fill="var(--truth)" stroke="currentColor"/>',
+    "free": '<circle cx="12" cy="4" r="3.3" fill="none" stroke="var(--light)" stroke-width="1.5"/>',
+}
+
+
+def key(mark: str, meaning: str) -> str:
+    """Return one mark of a picture and its meaning, for the caption."""
+    picture = f'<svg viewBox="0 -1 24 10" aria-hidden="true">{KEYS[mark]}</svg>'
+    return f'<span class="key">{picture}{words(meaning)}</span> '
+
+
+def paragraph(text: object) -> str:
+    return f"<p>{words(text)}</p>"
+
+
+def words(text: object) -> str:
+    """Return any text as one safe line of HTML."""
+    return escape(readable(text))
+
+
+def number(value: object) -> float | None:
+    """Return a finite number, or None for nothing, infinity ("inf" in JSON) and not-a-number."""
+    if value is None:
+        return None
+    try:
+        read = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return read if math.isfinite(read) else None
+
+
+def float_of(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def bounds(measure: object) -> tuple[float | None, float, float | None]:
+    """Return value, floor and ceiling in bits of a measure given as a number or as a mapping."""
+    if not isinstance(measure, Mapping):
+        return number(measure), 0.0, None
+    scale = 1 / math.log(2) if measure.get("unit") == "nats" else 1.0
+    value, floor, ceiling = (number(measure.get(k)) for k in ("value", "floor", "ceiling"))
+    return value and value * scale, (floor or 0.0) * scale, ceiling and ceiling * scale
+
+
+def times(bits: float) -> str:
+    return f"{2 ** min(bits, 1000.0):,.3g} times"
+
+
+def decimal(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def precise(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2f}%"
+
+
+def strict(value: Any) -> Any:
+    """Return the value with infinities as the string "inf", so that any JSON reader accepts it."""
+    if isinstance(value, Mapping):
+        return {str(k): strict(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(v) for v in value]
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    read = float(value)
+    return read if math.isfinite(read) else None if math.isnan(read) else "inf" if read > 0 else "-inf"
