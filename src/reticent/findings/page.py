@@ -29,9 +29,7 @@ NEEDED = ("name", "n", "categories")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def render(
-    sections: Sequence[Section], title: str, *, intro: str = "", footer: str = "", lang: str = "en"
-) -> str:
+def render(sections: Sequence[Section], title: str, *, intro: str = "", footer: str = "", lang: str = "en") -> str:
     """Return the findings page as HTML: one section for each question, in the order given.
 
     `intro` is a paragraph below the title, `footer` a line at the end (who made the page, when, from what).
@@ -95,12 +93,7 @@ def finding(section: Section) -> str:
     if section.get("finding"):
         return str(section["finding"])
     first, second = rows[0], rows[1] if len(rows) > 1 else None
-    if (
-        second
-        and None not in lows
-        and None not in highs
-        and max(map(float_of, lows)) <= min(map(float_of, highs))
-    ):
+    if second and None not in lows and None not in highs and max(map(float_of, lows)) <= min(map(float_of, highs)):
         return "Too few answers to tell the options apart"
     share = about(float(first["estimate"]), lows[0], highs[0])
     if second and lows[0] is not None and highs[1] is not None and highs[1] >= lows[0]:
@@ -132,9 +125,7 @@ def shares(section: Section, anchor: str) -> str:
     rows = section["categories"]
     if not rows:
         return ""
-    columns = {
-        k: [number(c.get(k)) for c in rows] for k in ("estimate", "low", "high", "truth", "unconstrained")
-    }
+    columns = {k: [number(c.get(k)) for c in rows] for k in ("estimate", "low", "high", "truth", "unconstrained")}
     labels = [readable(c["label"]) for c in rows]
     estimate = [v or 0.0 for v in columns["estimate"]]
     truth = columns["truth"] if any(v is not None for v in columns["truth"]) else None
@@ -148,11 +139,7 @@ def shares(section: Section, anchor: str) -> str:
     caption = key("estimate", f"estimate and {level} interval")
     caption += key("truth", "truth, known in this demonstration") if truth else ""
     caption += key("free", "before it was kept between 0 and 100%") if free else ""
-    head = (
-        ["answer", "share", "low", "high"]
-        + (["truth"] if truth else [])
-        + (["unconstrained"] if free else [])
-    )
+    head = ["answer", "share", "low", "high"] + (["truth"] if truth else []) + (["unconstrained"] if free else [])
     fields = ["estimate", "low", "high"] + (["truth"] if truth else []) + (["unconstrained"] if free else [])
     order = plots.largest(estimate, TABLE_ROWS)
     body = [[labels[i], *(precise(columns[f][i]) for f in fields)] for i in order]
@@ -200,8 +187,7 @@ def measures(leakage: Mapping[str, Any]) -> str:
         items.append(
             (
                 f"{percent(value)} of the people are ruled out",
-                "Size leakage: the share of the population whose "
-                f"answer a report excludes, on average{limit}.",
+                f"Size leakage: the share of the population whose answer a report excludes, on average{limit}.",
             )
         )
     value, floor, ceiling = bounds(leakage.get("prediction"))
@@ -325,15 +311,9 @@ def provenance(section: Section) -> str:
     certificate, lines = section.get("certificate") or {}, []
     gap = number(certificate.get("gap"))
     if certificate.get("converged") and gap is not None:
-        lines.append(
-            f"The shares are the best fit to the reports, proved to within {max(gap, 1e-16):.0e} per report."
-        )
+        lines.append(f"The shares are the best fit to the reports, proved to within {max(gap, 1e-16):.0e} per report.")
     tail = f" Channel <code>{words(section['digest'])}</code>" if section.get("digest") else ""
-    return (
-        f'<p class="kicker" style="margin-top:2rem">{words(" ".join(lines))}{tail}</p>'
-        if lines or tail
-        else ""
-    )
+    return f'<p class="kicker" style="margin-top:2rem">{words(" ".join(lines))}{tail}</p>' if lines or tail else ""
 
 
 def figure(picture: str, caption: str, table: str) -> str:
@@ -345,9 +325,7 @@ def data(head: Sequence[str], body: Sequence[Sequence[str]], full: Any, name: st
     size = len(full) if isinstance(full, Sequence) else len(full.get("per_category", ()))
     more = f"<p>The {len(body):,} largest of {size:,}.</p>" if size > len(body) else ""
     if isinstance(full, Sequence) and size > DOWNLOAD_ROWS:
-        full = [
-            full[i] for i in plots.largest([number(r.get("estimate")) or 0.0 for r in full], DOWNLOAD_ROWS)
-        ]
+        full = [full[i] for i in plots.largest([number(r.get("estimate")) or 0.0 for r in full], DOWNLOAD_ROWS)]
     elif size > DOWNLOAD_ROWS:
         full = {**full, "per_category": full["per_category"][:DOWNLOAD_ROWS]}
     text = json.dumps(strict(full), ensure_ascii=False, separators=(",", ":"), allow_nan=False)

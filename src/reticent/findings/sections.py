@@ -12,10 +12,17 @@ from scipy.stats import norm
 
 from reticent.channel import Channel, Composition, Subset, Table
 from reticent.errors import EstimateError
-from reticent.keys import integers_from_keys
 from reticent.intervals import ConfidenceInterval
+from reticent.keys import integers_from_keys
 from reticent.measures import Leakage, leakage, mutual_information
-from reticent.mechanisms import binary_dummy, fixed_size, full_response, randomized_response, ternary_dummy, uniform_subset
+from reticent.mechanisms import (
+    binary_dummy,
+    fixed_size,
+    full_response,
+    randomized_response,
+    ternary_dummy,
+    uniform_subset,
+)
 from reticent.precision import asymptotic_covariance
 from reticent.results import Shares
 
@@ -62,8 +69,11 @@ def section(
 
 def described(given_away: Leakage) -> dict[str, Any]:
     """Leakage as the page takes it: population measures, and bits and size by category."""
-    document = given_away.to_json()
-    return {"leakage": document["measures"], "per_category": document["categories"]}
+    measures: dict[str, Any] = {measure.name: measure.to_json() for measure in given_away.measures}
+    if "epsilon" in measures:
+        measures["epsilon"] = measures["epsilon"]["value"]
+    per = [{"label": row.label, "bits": row.bits, "size": row.size} for row in given_away.per_category]
+    return {"leakage": measures, "per_category": per}
 
 
 def mechanism_sentence(channel: Channel) -> str:
@@ -92,8 +102,11 @@ def one_report(shares: Shares) -> dict[str, str]:
         said["words"] = "is the answer itself"
     elif isinstance(channel, Subset) and channel.kept == 1:
         mean = float(sum(k * chance for k, chance in channel.size_law().items()))
-        said["words"] = f"narrows the choice to about {mean:.2g} of {p}" if p < 100 else (
-            f"narrows the choice to about {mean:,.0f} of {p:,}")
+        said["words"] = (
+            f"narrows the choice to about {mean:.2g} of {p}"
+            if p < 100
+            else (f"narrows the choice to about {mean:,.0f} of {p:,}")
+        )
     elif math.isfinite(channel.epsilon):
         odds = math.exp(channel.epsilon) if channel.epsilon < 700 else math.inf
         said["words"] = f"shifts the odds between two answers at most {odds:.3g} to 1"
@@ -142,7 +155,9 @@ def comparison(channel: Channel, shares: NDArray[np.float64], n: int, confidence
             half = z * math.sqrt(float(np.trace(asymptotic_covariance(other, inside))) / (p * n))
         except EstimateError:
             half = None
-        points.append({"label": label, "leakage": mutual_information(other, inside, unit="bits"), "half_width": half, "own": own})
+        points.append(
+            {"label": label, "leakage": mutual_information(other, inside, unit="bits"), "half_width": half, "own": own}
+        )
     return points
 
 

@@ -1,0 +1,209 @@
+"""The engine for CSV and Parquet files, streamed in record batches: a file may be larger than memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from reticent.domain import Categorical
+from reticent.errors import AnswerError, FileFormatError
+
+BATCH_ROWS = 2**18
+BLOCK_BYTES = 2**23
+METADATA_KEY = b"reticent"
+
+
+class ArrowEngine:
+    """A CSV file (any name, or "-" for standard input) or a Parquet file (`.parquet`, `.pq`).
+
+    Every CSV column is text, so that "007" stays "007"; an empty field is a missing value, and so is each of
+    `missing_values`. Raises FileFormatError when the file is neither, damaged, or lacks a column that is asked for.
+    """
+
+    def __init__(self, path: str | Path, missing_values: Sequence[str] = ()) -> None:
+        self.path = str(path)
+        self.missing_values = ["", *missing_values]
+        self.progress = 0.0
+        if self.path != "-" and not Path(path).exists():
+            raise FileFormatError(f"There is no file {path}.")
+        if is_parquet(path):
+            with _readable(self.path, "Parquet"):
+                self._parquet = pq.ParquetFile(self.path)
+            self._columns = tuple(self._parquet.schema_arrow.names)
+        else:
+            self._parquet = None
+            self._stream: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+            self._size = 0 if self.path == "-" else max(1, Path(self.path).stat().st_size)
+            self._delimiter, self._columns = self._read_header()
+        if len(set(self._columns)) < len(self._columns):
+            raise FileFormatError(f"{self.path} has two columns of one name; rename one.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._columns
+
+    @property
+    def metadata(self) -> dict[str, Any] | None:
+        """What the package wrote into the file's schema; None for a file from elsewhere."""
+        if self._parquet is None:
+            return None
+        raw = (self._parquet.schema_arrow.metadata or {}).get(METADATA_KEY)
+        try:
+            document = None if raw is None else json.loads(raw)
+        except ValueError:
+            raise FileFormatError(f"{self.path} is damaged: its description is not JSON.") from None
+        return document if isinstance(document, dict) else None
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """The rows in order as Arrow record batches, restricted to some columns. A CSV can be read once."""
+        for name in columns:
+            if name not in self._columns:
+                listed = ", ".join(f'"{column}"' for column in self._columns[:20])
+                raise FileFormatError(f'{self.path} has no column "{name}"; it has {listed}.', column=name)
+        with _readable(self.path, "CSV" if self._parquet is None else "Parquet"):
+            yield from self._csv_batches(columns) if self._parquet is None else self._parquet_batches(columns)
+        self.progress = 1.0
+
+    def count(self, columns: Sequence[str]) -> Counter[tuple[Any, ...]]:
+        """How often each combination of values of these columns occurs."""
+        total: Counter[tuple[Any, ...]] = Counter()
+        for batch in self.batches(columns):
+            total.update(count_groups(batch, columns))
+        return total
+
+    def _read_header(self) -> tuple[str, tuple[str, ...]]:
+        try:
+            line = self._stream.readline().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise FileFormatError(f"{self.path} is not a CSV file in UTF-8, nor named .parquet.") from None
+        delimiter = max(",\t;", key=line.count)
+        names = next(csv.reader([line], delimiter=delimiter), [])
+        if not names or "\x00" in line:
+            raise FileFormatError(f"{self.path} is not a CSV file with a header line, nor named .parquet.")
+        return delimiter, tuple(names)
+
+    def _csv_batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with nullcontext() if self.path == "-" else self._stream:
+            yield from self._parsed(columns)
+
+    def _parsed(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        start = self._stream.read(BLOCK_BYTES)
+        if not (start if len(self._columns) == 1 else start.strip()):
+            return
+        with pa_csv.open_csv(
+            _Rest(start, self._stream),
+            read_options=pa_csv.ReadOptions(column_names=self._columns, block_size=BLOCK_BYTES),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True,
+                ignore_empty_lines=len(self._columns) > 1,  # in a single column an empty line is a missing value
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(self._columns, pa.string()), include_columns=list(columns),
+                null_values=self.missing_values, strings_can_be_null=True, quoted_strings_can_be_null=True,
+            ),
+        ) as reader:  # fmt: skip
+            for batch in reader:
+                if self._size:
+                    self.progress = min(1.0, self._stream.tell() / self._size)
+                yield batch
+
+    def _parquet_batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        total, done = max(1, self._parquet.metadata.num_rows), 0
+        for batch in self._parquet.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
+            done += batch.num_rows
+            self.progress = done / total
+            yield batch
+
+
+class _Rest(io.RawIOBase):
+    """The bytes already taken from a stream, then the stream: what pyarrow needs from standard input."""
+
+    def __init__(self, start: bytes, stream: IO[bytes]) -> None:
+        self._start, self._stream = start, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self._start:
+            size = len(self._start) if size < 0 else size
+            taken, self._start = self._start[:size], self._start[size:]
+            return taken
+        return self._stream.read(size)
+
+
+class _readable:
+    """Turns Arrow's errors into one line. Arrow quotes the row it stumbled over, and a row holds answers."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path, self.kind = path, kind
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _type: object, fault: BaseException | None, _trace: object) -> None:
+        if isinstance(fault, (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)) or (
+            self.kind == "Parquet" and isinstance(fault, OSError) and not isinstance(fault, FileNotFoundError)
+        ):
+            reason = (
+                "a row has more or fewer fields than the header, or its text is not UTF-8"
+                if self.kind == "CSV"
+                else "it is damaged or cut short"
+            )
+            raise FileFormatError(f"{self.path} is not a readable {self.kind} file: {reason}.") from None
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether a file name says Parquet."""
+    return str(path).lower().endswith((".parquet", ".pq"))
+
+
+def encode_column(domain: Categorical, column: Any, first_row: int = 0) -> NDArray[np.int64]:
+    """Positions of an Arrow column's values in the domain, −1 where missing; as `Categorical.encode`, by hashing.
+
+    Raises AnswerError when a value is not a category; it says how many and in which row, never what.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)  # pandas writes missing whole numbers this way
+    found = pc.index_in(column.cast(pa.string()), value_set=pa.array(domain.categories, pa.string()))
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    outside = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False) & ~missing)
+    if outside.size:
+        row = first_row + int(outside[0]) + 1
+        raise AnswerError(
+            f'{outside.size} of {len(column)} answers to "{domain.name}" are not among its {len(domain)} categories '
+            f"(first in row {row:,}, the header not counted). Add the category to the design, correct the answers, or "
+            "leave them empty and skip missing answers.",
+            n_outside=int(outside.size),
+            first=row,
+        )
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def count_groups(batch: Any, columns: Sequence[str]) -> Counter[tuple[Any, ...]]:
+    """How often each combination of values occurs in a record batch or table."""
+    table = pa.table({f"c{i}": _plain(batch[name]) for i, name in enumerate(columns)})
+    groups = table.group_by(table.column_names, use_threads=False).aggregate([([], "count_all")])
+    values = zip(*(groups[name].to_pylist() for name in table.column_names), strict=True)
+    return Counter(dict(zip(values, groups["count_all"].to_pylist(), strict=True)))
+
+
+def _plain(column: Any) -> Any:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

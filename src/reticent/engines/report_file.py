@@ -1,0 +1,271 @@
+"""Files of reports: Parquet with the channels in the schema metadata, or CSV with a JSON sidecar.
+
+One column per question: unsigned integers, or fixed-size bytes above 64 bits (hexadecimal in CSV); null where the
+answer was missing. Public columns that were kept stand beside them as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from reticent.channel import Channel, Subset, channel_from_json
+from reticent.choose import Words
+from reticent.design import Design, column_seed
+from reticent.engines.arrow import METADATA_KEY, ArrowEngine, encode_column, is_parquet
+from reticent.engines.storage import damage, dump, replacing
+from reticent.errors import AnswerError, FileFormatError
+from reticent.reports import Reports
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """What a report file says about itself: the channel of each question, the public columns beside them."""
+
+    path: str
+    channels: Mapping[str, Channel]
+    public: tuple[str, ...] = ()
+    simulated: bool = False
+    rows: int | None = None
+
+    @classmethod
+    def open(cls, path: str | Path) -> ReportFile:
+        """Read the description only. Raises FileFormatError when the file is not one of reports."""
+        document = ArrowEngine(path).metadata if is_parquet(path) else _sidecar(path)
+        if document is None or document.get("kind") != "reports":
+            found = "a tally" if document and document.get("kind") == "tally" else "a file without channels"
+            raise FileFormatError(
+                f"{path} is not a file of reports but {found}. Make reports with `reticent privatize`."
+            )
+        with damage(path):
+            channels = {name: channel_from_json(channel) for name, channel in document["channels"].items()}
+            return cls(
+                str(path), channels, tuple(document["public"]), bool(document["simulated"]), document.get("rows")
+            )
+
+    def channel(self, column: str) -> Channel:
+        """The channel of a question. Raises FileFormatError when the file has no reports on it."""
+        if column not in self.channels:
+            listed = ", ".join(f'"{name}"' for name in self.channels)
+            raise FileFormatError(f'{self.path} has no reports on "{column}"; it has {listed}.', column=column)
+        return self.channels[column]
+
+    def to_json(self) -> dict[str, Any]:
+        """The description that is stored with the reports."""
+        channels = {name: channel.to_json() for name, channel in self.channels.items()}
+        return {
+            "kind": "reports", "version": 1, "channels": channels, "public": list(self.public),
+            "simulated": self.simulated, "rows": self.rows,
+        }  # fmt: skip
+
+
+def privatize_file(
+    source: str | Path,
+    design: Design,
+    out: str | Path,
+    *,
+    keep: Sequence[str] = (),
+    coverage: bool = False,
+    seed: int | str | None = None,
+    missing_values: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> dict[str, int]:
+    """Draw a report for every answer in a file, batch by batch; returns the rows and the missing answers by column.
+
+    `keep` names public columns that are copied as they are; `coverage` adds `<column>_coverage`, the share of the
+    categories that a report leaves possible. Coins come from the operating system; `seed` is for simulation only.
+
+    Raises AnswerError for answers outside the domain, or missing ones where the design refuses them.
+    """
+    for name in keep:
+        if name in design.columns:
+            raise AnswerError(f'"{name}" is private in the design; it cannot also be kept as it is.', column=name)
+    engine = ArrowEngine(source, missing_values)
+    words = {name: Words(column_seed(seed, name)) for name in design.columns}
+    totals = {"rows": 0, **dict.fromkeys(design.columns, 0)}
+
+    def private_batches() -> Iterator[pa.Table]:
+        for batch in engine.batches([*keep, *design.columns]):
+            columns: dict[str, Any] = {name: batch[name] for name in keep}
+            rows = len(batch[next(iter(design.columns))])
+            for name, channel in design.columns.items():
+                reports = _draw_batch(channel, batch[name], words[name], design.missing, totals["rows"])
+                columns[name] = report_array(reports)
+                totals[name] += reports.missing
+                if coverage:
+                    columns[f"{name}_coverage"] = _coverage(reports)
+            totals["rows"] += rows
+            if progress is not None:
+                progress(engine.progress)
+            yield pa.table(columns)
+
+    description = ReportFile(str(out), design.columns, tuple(keep), seed is not None)
+    empty = {name: pa.array([], pa.string()) for name in keep}
+    empty |= {name: report_array(channel.draw_many([])) for name, channel in design.columns.items()}
+    _write_report_tables(private_batches(), description, pa.table(empty), lambda: totals["rows"])
+    return totals
+
+
+def write_reports(reports: Reports, path: str | Path) -> None:
+    """Write the reports on one question, as Parquet or, by the name's ending, as CSV with a sidecar."""
+    name = reports.channel.domain.name
+    table = pa.table({name: report_array(reports)})
+    description = ReportFile(str(path), {name: reports.channel}, (), reports.simulated)
+    _write_report_tables(iter([table]), description, table, lambda: len(reports))
+
+
+def read_reports(path: str | Path, column: str | None = None) -> Reports:
+    """Read the reports on one question; the column may be left out when there is only one.
+
+    Raises FileFormatError for a damaged or foreign file, ReportError for reports the channel cannot have sent.
+    """
+    description = ReportFile.open(path)
+    if column is None:
+        if len(description.channels) > 1:
+            listed = ", ".join(f'"{name}"' for name in description.channels)
+            raise FileFormatError(f"{path} has reports on {listed}; name one as column.")
+        column = next(iter(description.channels))
+    channel = description.channel(column)
+    chunks = [_keys_from_arrow(channel, batch[column], path) for batch in ArrowEngine(path).batches([column])]
+    empty = channel.draw_many([]).keys
+    keys = np.concatenate([empty, *(keys for keys, _ in chunks)])
+    valid = np.concatenate([np.zeros(0, dtype=np.bool_), *(valid for _, valid in chunks)])
+    check_rows(description, len(keys))
+    return Reports(channel, keys, None if valid.all() else valid, description.simulated)
+
+
+def _draw_batch(channel: Channel, column: Any, words: Words, missing: str, first_row: int) -> Reports:
+    codes = encode_column(channel.domain, column, first_row)
+    present = codes >= 0
+    if missing == "refuse" and not present.all():
+        raise AnswerError(
+            f'{int((~present).sum())} answers to "{channel.domain.name}" are missing (first in row '
+            f"{first_row + int(np.argmin(present)) + 1:,}, the header not counted). Skip them (--missing skip), which "
+            'counts them apart, or make "no answer" a category.',
+        )
+    # A missing answer draws too and is then blanked: length and time do not tell.
+    keys = channel.draw_keys(np.where(present, codes, 0), words)
+    keys[~present] = 0
+    return Reports(channel, keys, None if present.all() else present)
+
+
+def report_array(reports: Reports) -> Any:
+    """The reports as an Arrow column: unsigned integers or fixed-size bytes, null where missing."""
+    if reports.keys.ndim == 1:
+        return pa.array(reports.keys, mask=None if reports.valid is None else ~reports.valid)
+    validity = None
+    if reports.valid is not None:
+        validity = pa.py_buffer(np.packbits(reports.valid, bitorder="little").tobytes())
+    data = pa.py_buffer(np.ascontiguousarray(reports.keys).tobytes())
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(reports.keys.shape[1]), len(reports), [validity, data])
+
+
+def _coverage(reports: Reports) -> Any:
+    """Share of the categories that each report leaves possible."""
+    distinct, position = np.unique(reports.keys, axis=0, return_inverse=True)
+    if reports.valid is not None and not reports.valid.all():  # blanked keys need not be possible reports
+        possible = reports.channel.possible(distinct)
+        share = np.full(len(distinct), np.nan)
+        share[possible] = _supported(reports.channel, distinct[possible])
+    else:
+        share = _supported(reports.channel, distinct)
+    mask = None if reports.valid is None else ~reports.valid
+    return pa.array(share[position.reshape(-1)], mask=mask)
+
+
+def _supported(channel: Channel, keys: Any) -> Any:
+    p = channel.n_categories
+    if math.isfinite(channel.epsilon):
+        return np.ones(len(keys))
+    if isinstance(channel, Subset) and channel.kept == 1:
+        members = np.bitwise_count(keys)
+        return (members if members.ndim == 1 else members.sum(axis=1)) / p
+    batch = max(1, 2**22 // p)
+    parts = [keys[first : first + batch] for first in range(0, len(keys), batch)]
+    return np.concatenate([np.zeros(0), *((channel.rows(part).dense() > 0).mean(axis=1) for part in parts)])
+
+
+def _keys_from_arrow(channel: Channel, column: Any, path: str | Path) -> tuple[Any, Any]:
+    valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+    empty = channel.draw_many([]).keys
+    try:
+        if empty.ndim == 2:
+            blank = bytes(empty.shape[1])
+            rows = [blank if value is None else _as_bytes(value) for value in column.to_pylist()]
+            if any(len(row) != len(blank) for row in rows):
+                raise ValueError
+            return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), len(blank)).copy(), valid
+        numbers = column.cast(pa.from_numpy_dtype(empty.dtype)).fill_null(0)
+        return np.array(numbers.to_numpy(zero_copy_only=False), dtype=empty.dtype), valid
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, AttributeError):
+        raise FileFormatError(
+            f'{path}: the column "{channel.domain.name}" does not hold reports of {channel.name}.'
+        ) from None
+
+
+def _as_bytes(value: bytes | str) -> bytes:
+    return bytes.fromhex(value) if isinstance(value, str) else value
+
+
+def _write_report_tables(
+    tables: Iterator[pa.Table], description: ReportFile, empty: pa.Table, rows: Callable[[], int]
+) -> None:
+    path = Path(description.path)
+    first = next(tables, empty)
+    with replacing(path) as part:
+        if is_parquet(path):
+            schema = first.schema.with_metadata({METADATA_KEY: dump(description.to_json())})
+            with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+                writer.write_table(first.cast(schema))
+                for table in tables:
+                    writer.write_table(table.cast(schema))
+            return
+        schema = _as_text(first).schema
+        with pa_csv.CSVWriter(part, schema) as writer:
+            writer.write_table(_as_text(first))
+            for table in tables:
+                writer.write_table(_as_text(table).cast(schema))
+        with replacing(Path(f"{path}.json")) as sidecar:
+            sidecar.write_bytes(dump({**description.to_json(), "rows": rows()}))
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """Bytes as hexadecimal text: CSV has no other way."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_fixed_size_binary(field.type):
+            text = [None if value is None else value.hex() for value in table[i].to_pylist()]
+            table = table.set_column(i, field.name, pa.array(text, pa.string()))
+        elif pa.types.is_dictionary(field.type):
+            table = table.set_column(i, field.name, table[i].cast(field.type.value_type))
+    return table
+
+
+def check_rows(description: ReportFile, rows: int) -> None:
+    """Raises FileFormatError when a CSV and its sidecar do not belong together."""
+    if description.rows is not None and description.rows != rows:
+        raise FileFormatError(
+            f"{description.path} has {rows:,} rows, but its description {description.path}.json says "
+            f"{description.rows:,}; one of the two is from another run."
+        )
+
+
+def _sidecar(path: str | Path) -> dict[str, Any] | None:
+    sidecar = Path(f"{path}.json")
+    if not sidecar.exists():
+        raise FileFormatError(f"{path} has no description {sidecar} beside it; reports in CSV need both files.")
+    try:
+        document = json.loads(sidecar.read_text(encoding="utf-8"))
+    except ValueError:
+        raise FileFormatError(f"{sidecar} is damaged: it is not JSON.") from None
+    return document if isinstance(document, dict) else None

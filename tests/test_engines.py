@@ -1,0 +1,332 @@
+"""Engines and files: what goes in comes out, whole or not at all, and no answer is ever in a message."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import reticent as rt
+from reticent.design import Design
+from reticent.engines import (
+    ArrowEngine,
+    MemoryEngine,
+    load,
+    privatize_file,
+    read_reports,
+    read_tally,
+    replacing,
+    save,
+    tally_files,
+    write_tally,
+)  # fmt: skip
+from reticent.engines import arrow as arrow_engine
+from reticent.engines.arrow import encode_column
+from reticent.errors import AnswerError, FileFormatError, ReticentError, TallyError
+
+LABELS = ["left, centre", 'the "right"', "naïve 中文", "none; other", "007"]
+PARTY = rt.Categorical("party", LABELS)
+SECRET = "a secret answer"
+
+
+def people(n: int = 500) -> dict[str, list[str | None]]:
+    generator = np.random.default_rng(1)
+    party: list[str | None] = [LABELS[i] for i in generator.integers(0, len(LABELS), n)]
+    party[3] = None
+    region: list[str | None] = [["north", "south"][i] for i in generator.integers(0, 2, n)]
+    return {"region": region, "party": party, "secret": [SECRET] * n}
+
+
+def write_people(path: Path, n: int = 500) -> Path:
+    table = pa.table(people(n))
+    pa_csv.write_csv(table, path) if path.suffix == ".csv" else pq.write_table(table, path)
+    return path
+
+
+def design(missing: str = "skip") -> Design:
+    return Design({"party": rt.uniform_subset(PARTY)}, missing)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("out", ["reports.csv", "reports.parquet"])
+def test_privatized_files_have_the_same_length_and_only_what_was_kept(ending: str, out: str, tmp_path: Path) -> None:
+    source = write_people(tmp_path / f"people.{ending}")
+    counts = privatize_file(source, design(), tmp_path / out, keep=["region"], coverage=True)
+    assert counts == {"rows": 500, "party": 1}
+    reports = read_reports(tmp_path / out)
+    assert len(reports) == 500 and reports.missing == 1 and not reports.simulated
+    assert reports.valid is not None and not reports.valid[3]
+    engine = ArrowEngine(tmp_path / out)
+    assert engine.columns == ("region", "party", "party_coverage")
+    assert SECRET.encode() not in (tmp_path / out).read_bytes()
+    first = next(iter(engine.batches(["party_coverage"])))["party_coverage"].to_pylist()
+    assert {None if share is None else round(float(share), 6) for share in first} <= {None, 0.4, 0.6}
+    tallies = tally_files([tmp_path / out], by=["region"])
+    grouped = tallies["party"]
+    assert isinstance(grouped, rt.GroupedTally)
+    assert grouped.by == ("region",) and set(grouped.groups) == {("north",), ("south",)}
+    assert grouped.total() == rt.tally(reports)
+
+
+def test_the_same_seed_gives_the_same_reports_whatever_the_format(tmp_path: Path) -> None:
+    for ending in ("csv", "parquet"):
+        privatize_file(write_people(tmp_path / f"people.{ending}"), design(), tmp_path / f"{ending}.parquet", seed=7)
+    first, second = (read_reports(tmp_path / f"{ending}.parquet") for ending in ("csv", "parquet"))
+    assert first.simulated and (first.keys == second.keys).all()
+    assert (first.present == design().draw_many(people(), seed=7)["party"].present).all()
+
+
+def test_a_file_larger_than_a_batch_is_tallied_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow_engine, "BATCH_ROWS", 64)
+    monkeypatch.setattr(arrow_engine, "BLOCK_BYTES", 4096)
+    for ending in ("csv", "parquet"):
+        seen: list[float] = []
+        source = write_people(tmp_path / f"people.{ending}", 2000)
+        counts = privatize_file(source, design(), tmp_path / "reports.parquet", progress=seen.append)
+        assert counts["rows"] == 2000 and len(seen) > 3 and seen == sorted(seen) and 0 < seen[-1] <= 1
+        tally = tally_files([tmp_path / "reports.parquet"])["party"]
+        assert isinstance(tally, rt.PatternTally) and (tally.n, tally.missing) == (1999, 1)
+
+
+def test_tallies_of_several_files_are_those_of_all_rows(tmp_path: Path) -> None:
+    source = write_people(tmp_path / "people.csv")
+    for name in ("a", "b"):
+        privatize_file(source, design(), tmp_path / f"{name}.parquet")
+    a, b, both = (
+        tally_files(paths)["party"]
+        for paths in (
+            [tmp_path / "a.parquet"],
+            [tmp_path / "b.parquet"],
+            [tmp_path / "a.parquet", tmp_path / "b.parquet"],
+        )
+    )
+    assert isinstance(a, rt.PatternTally) and isinstance(b, rt.PatternTally) and a + b == both
+
+
+def test_10000_categories_travel_as_bytes(tmp_path: Path) -> None:
+    domain = rt.Categorical("town", [f"town, {i} é" for i in range(10_000)])
+    answers = [None if i % 50 == 7 else domain.categories[i * 31 % 10_000] for i in range(300)]
+    reports = rt.uniform_subset(domain).draw_many(answers, seed=1, missing="skip")
+    for name in ("r.parquet", "r.csv"):
+        save(reports, tmp_path / name)
+        back = load(tmp_path / name)
+        assert isinstance(back, rt.Reports) and back.simulated
+        assert (back.present == reports.present).all() and back.missing == reports.missing == 6
+        assert tally_files([tmp_path / name])["town"] == rt.tally(reports)
+    save(rt.tally(reports), tmp_path / "t.parquet")
+    assert load(tmp_path / "t.parquet") == rt.tally(reports)
+    assert pq.read_schema(tmp_path / "r.parquet").field("town").type == pa.binary(1250)
+
+
+@pytest.mark.parametrize("answers", [[], [None, None], ["007"]])
+def test_empty_and_missing_reports_survive(answers: list[str | None], tmp_path: Path) -> None:
+    reports = rt.uniform_subset(PARTY).draw_many(answers, missing="skip")
+    for name in ("r.parquet", "r.csv"):
+        save(reports, tmp_path / name)
+        back = load(tmp_path / name)
+        assert isinstance(back, rt.Reports) and len(back) == len(answers) and back.missing == reports.missing
+    save(rt.tally(reports), tmp_path / "t.parquet")
+    assert load(tmp_path / "t.parquet") == rt.tally(reports)
+
+
+def test_grouped_tallies_and_designs_survive(tmp_path: Path) -> None:
+    table = people()
+    reports = design().draw_many(table)["party"]
+    grouped = rt.tally_by(reports, {"region": table["region"]})
+    save(grouped, tmp_path / "t.parquet")
+    assert load(tmp_path / "t.parquet") == grouped
+    save(design(), tmp_path / "d.json")
+    assert load(tmp_path / "d.json") == design()
+
+
+def test_a_csv_is_text_whatever_it_looks_like(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("code;note\n007;a\n7;b\n;c\nNA;d\n", encoding="utf-8")
+    assert ArrowEngine(path, ["NA"]).count(["code"]) == {("007",): 1, ("7",): 1, (None,): 2}
+    path.write_text("\ufeffcode\tnote\n1,5\tx\n", encoding="utf-8")
+    assert ArrowEngine(path).count(["code", "note"]) == {("1,5", "x"): 1}
+
+
+def test_standard_input_is_a_csv(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO('a,b\nü,"x, y"\n'.encode()))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert ArrowEngine("-").count(["b", "a"]) == {("x, y", "ü"): 1}
+
+
+@pytest.mark.parametrize("column", [
+    pa.array(["007", None, "naïve 中文"]),
+    pa.array(["007", None, "naïve 中文"]).dictionary_encode(),
+])  # fmt: skip
+def test_encoding_agrees_with_the_domain(column: pa.Array) -> None:
+    assert encode_column(PARTY, column).tolist() == PARTY.encode(column).tolist() == [4, -1, 2]
+
+
+def test_numbers_from_data_frames_are_categories() -> None:
+    digits = rt.Categorical("digit", [1, 2, 3])
+    assert encode_column(digits, pa.array([1, 3, None])).tolist() == [0, 2, -1]
+    assert encode_column(digits, pa.array([1.0, float("nan"), 3.0])).tolist() == [0, -1, 2]
+
+
+@pytest.mark.parametrize("table", [
+    {"region": ["n", "s", "n", None]},
+    pd.DataFrame({"region": ["n", "s", "n", None]}, dtype=object),
+    pl.DataFrame({"region": ["n", "s", "n", None]}),
+    pa.table({"region": ["n", "s", "n", None]}),
+], ids=["lists", "pandas", "polars", "arrow"])  # fmt: skip
+def test_the_memory_engine_takes_any_columns(table: object, tmp_path: Path) -> None:
+    engine = MemoryEngine(table, batch_rows=3)
+    assert engine.columns == ("region",)
+    assert engine.count(["region"]) == Counter({("n",): 2, ("s",): 1, (None,): 1})
+    pq.write_table(pa.table({"region": ["n", "s", "n", None]}), tmp_path / "t.parquet")
+    assert ArrowEngine(tmp_path / "t.parquet").count(["region"]) == engine.count(["region"])
+
+
+def test_the_memory_engine_refuses_ragged_or_absent_columns() -> None:
+    with pytest.raises(FileFormatError, match="differ in length"):
+        MemoryEngine({"a": [1], "b": [1, 2]})
+    with pytest.raises(FileFormatError, match='no column "b"'):
+        MemoryEngine({"a": [1]}).count(["b"])
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------
+def test_answers_outside_the_domain_are_refused_without_being_shown(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"party\n007\n{SECRET}\n", encoding="utf-8")
+    with pytest.raises(AnswerError, match="1 of 2 answers.*row 2") as caught:
+        privatize_file(path, design(), tmp_path / "r.parquet")
+    assert SECRET not in str(caught.value)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_missing_answers_are_refused_by_default(tmp_path: Path) -> None:
+    source = write_people(tmp_path / "people.csv")
+    with pytest.raises(AnswerError, match="missing.*row 4"):
+        privatize_file(source, design("refuse"), tmp_path / "r.parquet")
+
+
+def test_a_ragged_csv_never_shows_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"party,b\n007,x\n{SECRET},y,z\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="more or fewer fields") as caught:
+        privatize_file(path, design(), tmp_path / "r.parquet")
+    assert SECRET not in str(caught.value) and caught.value.__suppress_context__
+
+
+def test_a_private_column_cannot_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(AnswerError, match="private"):
+        privatize_file(write_people(tmp_path / "p.csv"), design(), tmp_path / "r.parquet", keep=["party"])
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"PAR1 cut short", b"\xff\xfe\n"])
+@pytest.mark.parametrize("name", ["file.parquet", "file.csv"])
+def test_damaged_files_are_one_line(content: bytes, name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError) as caught:
+        load(path)
+    assert "\n" not in str(caught.value) and name in str(caught.value)
+
+
+def test_every_cut_of_a_report_file_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    save(design().draw_many(people())["party"], path)
+    whole = path.read_bytes()
+    for length in range(0, len(whole), max(1, len(whole) // 40)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError):
+            load(path)
+
+
+def test_foreign_files_are_named_for_what_they_are(tmp_path: Path) -> None:
+    foreign = write_people(tmp_path / "people.parquet")
+    with pytest.raises(FileFormatError, match="without channels"):
+        read_reports(foreign)
+    with pytest.raises(FileFormatError, match="some other Parquet file"):
+        read_tally(foreign)
+    save(design().draw_many(people())["party"], tmp_path / "r.parquet")
+    with pytest.raises(FileFormatError, match="file of reports"):
+        read_tally(tmp_path / "r.parquet")
+    with pytest.raises(FileFormatError, match="no reports on"):
+        read_reports(tmp_path / "r.parquet", "income")
+    with pytest.raises(FileFormatError, match="no public column"):
+        tally_files([tmp_path / "r.parquet"], by=["region"])
+    with pytest.raises(FileFormatError, match=r"\.parquet"):
+        save(rt.PatternTally.empty(rt.uniform_subset(PARTY)), tmp_path / "t.csv")
+
+
+def test_a_csv_needs_its_own_description(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    save(design().draw_many(people())["party"], path)
+    with path.open("a") as file:
+        file.write("3\n")
+    with pytest.raises(FileFormatError, match="another run"):
+        load(path)
+    Path(f"{path}.json").unlink()
+    with pytest.raises(FileFormatError, match="no description"):
+        load(path)
+
+
+@pytest.mark.parametrize("change", [{"channels": 3}, {"channels": {"party": {"kind": "x"}}}, {"public": None}])
+def test_a_description_changed_by_hand_is_noticed(change: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    save(design().draw_many(people())["party"], path)
+    sidecar = Path(f"{path}.json")
+    sidecar.write_text(json.dumps({**json.loads(sidecar.read_text(encoding="utf-8")), **change}), encoding="utf-8")
+    with pytest.raises(FileFormatError, match="damaged"):
+        load(path)
+
+
+def test_reports_the_channel_cannot_send_are_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    save(design().draw_many(people())["party"], path)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], "31", *lines[2:]]) + "\n")
+    for read in (load, lambda file: tally_files([file])):
+        with pytest.raises(ReticentError, match="cannot come from"):
+            read(path)
+
+
+def test_tallies_of_different_channels_do_not_add(tmp_path: Path) -> None:
+    for name, channel in (("a", rt.uniform_subset(PARTY)), ("b", rt.fixed_size(PARTY, 2))):
+        save(channel.draw_many(["007"]), tmp_path / f"{name}.parquet")
+    with pytest.raises(TallyError, match="different channels"):
+        tally_files([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+
+
+def test_a_public_column_may_not_be_called_count() -> None:
+    part = rt.tally(rt.uniform_subset(PARTY).draw_many(["007"]))
+    with pytest.raises(TallyError, match="rename"):
+        write_tally(rt.GroupedTally(("count",), {("a",): part}), "unused.parquet")
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as part:
+        part.write_text("half of the new")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_design_says_what_is_wrong_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    for text, reason in (
+        ("{", "not JSON"),
+        ("[]", "not a design"),
+        ('{"kind": "product", "columns": {"a": {}}}', "damaged"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FileFormatError, match=reason):
+            Design.load(path)
+    with pytest.raises(ReticentError, match="at least one column"):
+        Design({})
