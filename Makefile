@@ -14,6 +14,7 @@ test: check
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src/reticent
 
 bench: $(VENV)/.installed-test

@@ -30,7 +30,9 @@ CASES: dict[str, rt.Channel] = {
         rt.Table.from_matrix(question(3), [[0.5, 0.25, 0.25], [0.5, 0.75, 0.75]], ["yes", "no"]),
         rt.binary_dummy(rt.Categorical("reply", ["yes", "no"])),
     ),
-    "randomised response then subset": rt.then(rt.randomized_response(question(5), 2.0), rt.uniform_subset(question(5))),
+    "randomised response then subset": rt.then(
+        rt.randomized_response(question(5), 2.0), rt.uniform_subset(question(5))
+    ),
 }
 
 UNIDENTIFIABLE = {"no_response", "fixed_size(4, 4)", "table from a matrix", "table then table"}

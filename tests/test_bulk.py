@@ -207,9 +207,7 @@ def test_inverse_cdf_follows_each_column() -> None:
     assert_follows(cells[codes == 0], {1: Fraction(3, 7), 2: Fraction(3, 7), 3: Fraction(1, 7)})
 
 
-@pytest.mark.parametrize(
-    ("next_word", "cell"), [(0, 0), (WORD // 3 - 1, 0), (WORD // 3 + 1, 1), (WORD - 1, 1)]
-)
+@pytest.mark.parametrize(("next_word", "cell"), [(0, 0), (WORD // 3 - 1, 0), (WORD // 3 + 1, 1), (WORD - 1, 1)])
 def test_a_word_on_the_threshold_is_decided_by_the_next(next_word: int, cell: int) -> None:
     """floor(2**64 / 3) has a third of a unit beyond it: the next word is below that third, or not."""
 

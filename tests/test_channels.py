@@ -62,7 +62,10 @@ def test_epsilon_is_the_exact_ratio_rounded_up(channel: rt.Channel) -> None:
         return
     ratio = max(max(row) / min(row) for row in rows)
     assert channel.likelihood_ratio == ratio
-    assert np.nextafter(channel.epsilon, 0) <= np.log(float(ratio)) + 1e-15 and channel.epsilon >= np.log(float(ratio)) - 1e-15
+    assert (
+        np.nextafter(channel.epsilon, 0) <= np.log(float(ratio)) + 1e-15
+        and channel.epsilon >= np.log(float(ratio)) - 1e-15
+    )
 
 
 @each_channel

@@ -35,9 +35,7 @@ def grr_threshold(epsilon: Fraction, n_categories: int) -> int:
     return int(WORD * bound / (bound + n_categories - 1))
 
 
-def subset_selection(
-    answer: int, n_categories: int, size: int, threshold: int, source: Source
-) -> tuple[int, ...]:
+def subset_selection(answer: int, n_categories: int, size: int, threshold: int, source: Source) -> tuple[int, ...]:
     """Ye and Barg's subset selection written on the primitives alone."""
     hit = source.bern(threshold)
     others = source.subset(n_categories - 1, size - hit)

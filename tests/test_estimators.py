@@ -26,7 +26,9 @@ BOUNDARY = tally_of(40, 30, 5, 20, 1, 1)
 
 def test_interior_golden() -> None:
     shares = rt.maximum_likelihood(INTERIOR)
-    np.testing.assert_allclose(shares.probabilities, [0.5182889657, 0.2711847186, 0.1573867100, 0.0531396058], atol=1e-9)
+    np.testing.assert_allclose(
+        shares.probabilities, [0.5182889657, 0.2711847186, 0.1573867100, 0.0531396058], atol=1e-9
+    )
     np.testing.assert_allclose(shares.standard_errors, 0.065552252006, atol=1e-9)
     assert shares.log_likelihood == pytest.approx(-66.771791299491, abs=1e-9)
     profile = shares.confidence_interval()
@@ -104,7 +106,10 @@ def test_all_estimators_find_the_truth_through_every_channel() -> None:
 
 def test_two_waves_read_together() -> None:
     other = rt.fixed_size(question(4), 3)
-    first, second = rt.tally(FOUR.draw_many(list("aaab") * 200, seed=1)), rt.tally(other.draw_many(list("aaab") * 200, seed=2))
+    first, second = (
+        rt.tally(FOUR.draw_many(list("aaab") * 200, seed=1)),
+        rt.tally(other.draw_many(list("aaab") * 200, seed=2)),
+    )
     both = rt.maximum_likelihood(first, second)
     assert both.n == 1600 and both.converged
     assert both.standard_errors[0] < rt.maximum_likelihood(first).standard_errors[0]
@@ -176,7 +181,13 @@ def simulated(channel: rt.Channel, truth: np.ndarray, n: int, repetitions: int, 
 
 @pytest.mark.parametrize(
     ("method", "n", "lowest"),
-    [("profile", 300, 0.92), ("profile", 2000, 0.93), ("score", 300, 0.92), ("wald", 20000, 0.93), ("clopper-pearson", 300, 0.95)],
+    [
+        ("profile", 300, 0.92),
+        ("profile", 2000, 0.93),
+        ("score", 300, 0.92),
+        ("wald", 20000, 0.93),
+        ("clopper-pearson", 300, 0.95),
+    ],
 )
 def test_coverage(method: str, n: int, lowest: float) -> None:
     """At least `lowest` true coverage in every category, or the hits among 300 fall below its 1e-7 quantile.
@@ -203,4 +214,7 @@ def test_results_speak_json_and_html() -> None:
     frame = shares.to_frame()
     assert frame.loc["a", "share"] == pytest.approx(0.5182889657)
     narrow = shares.confidence_interval(target="respondents")
-    assert (narrow.high - narrow.low < shares.confidence_interval(method="wald").high - shares.confidence_interval(method="wald").low).all()
+    assert (
+        narrow.high - narrow.low
+        < shares.confidence_interval(method="wald").high - shares.confidence_interval(method="wald").low
+    ).all()

@@ -49,9 +49,7 @@ def section(labels: list[str], **changes: Any) -> dict[str, Any]:
             "maximal": 1.3,
             "epsilon": math.inf,
         },
-        "per_category": [
-            {"label": label, "bits": 0.2 + 0.01 * i, "size": 0.3} for i, label in enumerate(labels)
-        ],
+        "per_category": [{"label": label, "bits": 0.2 + 0.01 * i, "size": 0.3} for i, label in enumerate(labels)],
         "one_report": {
             "words": "narrows the choice to about 3 of 5",
             "example": "a report may hold three options",
@@ -90,9 +88,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def values(self, name: str) -> list[str]:
-        return [
-            v for _, attributes in self.tags for k, v in attributes.items() if k == name and v is not None
-        ]
+        return [v for _, attributes in self.tags for k, v in attributes.items() if k == name and v is not None]
 
 
 def test_page_is_self_contained_and_well_formed() -> None:
@@ -141,9 +137,7 @@ def test_infinite_epsilon_in_words_and_downloads_are_strict_json(infinity: objec
 
 
 def test_many_categories_show_the_largest_and_stay_small() -> None:
-    text = findings.render(
-        [section([f"Option {i} with a rather long name" for i in range(10_000)])], "Survey"
-    )
+    text = findings.render([section([f"Option {i} with a rather long name" for i in range(10_000)])], "Survey")
     assert "and 9,980 more, together" in text and "The 100 largest of 10,000" in text
     assert len(text.encode()) < 500_000
 
@@ -182,10 +176,7 @@ def test_unfinished_calculation_is_never_a_finding() -> None:
 
 def test_comparison_names_a_better_mechanism() -> None:
     names, own = ["mine", "other"], [True, False]
-    assert (
-        comparison(names, [0.5, 0.4], [0.03, 0.02], own)
-        == "“other” would be at least as private and more exact"
-    )
+    assert comparison(names, [0.5, 0.4], [0.03, 0.02], own) == "“other” would be at least as private and more exact"
     assert comparison(names, [0.5, 0.4], [0.03, 0.03], own) == "“other” would be as exact and more private"
     assert comparison(names, [0.5, 0.6], [0.03, 0.02], own).startswith("Nothing else here")
     assert comparison(names, [0.5, 0.5], [0.03, 0.03], own).startswith("Nothing else here")
@@ -198,9 +189,7 @@ def test_svg_is_accessible_and_takes_the_page_colours() -> None:
     root = ElementTree.fromstring(text)
     title = root[0]
     assert (
-        title.text == "Most chose <b>"
-        and root.get("aria-labelledby") == title.get("id")
-        and root.get("role") == "img"
+        title.text == "Most chose <b>" and root.get("aria-labelledby") == title.get("id") and root.get("role") == "img"
     )
     words = [e.text for e in root.iter() if e.tag.endswith("text")]
     assert "$a_1$ < b" in words and "收入 é" in words
@@ -224,8 +213,6 @@ def test_labels_of_mechanisms_do_not_overlap() -> None:
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-@pytest.mark.parametrize(
-    ("share", "said"), [(0.3, "About 3 in 10"), (0.999, "Nearly everyone"), (0.346, "About 35%")]
-)
+@pytest.mark.parametrize(("share", "said"), [(0.3, "About 3 in 10"), (0.999, "Nearly everyone"), (0.346, "About 35%")])
 def test_about(share: float, said: str) -> None:
     assert about(share) == said

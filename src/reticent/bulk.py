@@ -66,9 +66,7 @@ def subset_masks(
     return masks
 
 
-def inverse_cdf(
-    codes: Codes, weights: Sequence[Sequence[int]], denominator: int, words: Words
-) -> NDArray[Any]:
+def inverse_cdf(codes: Codes, weights: Sequence[Sequence[int]], denominator: int, words: Words) -> NDArray[Any]:
     """One cell for each answer x, with P(cell = i | x) = weights[i][x] / denominator exactly.
 
     A 64-bit word is read against the floors of 2**64 times the cumulative probabilities. A word that equals
@@ -179,9 +177,7 @@ def _spread(others: Keys, own: Keys) -> Keys:
     return moved
 
 
-def _uniform_wide(
-    masks: Keys, codes: Codes, n_categories: int, words: Words, holds: NDArray[np.bool_]
-) -> None:
+def _uniform_wide(masks: Keys, codes: Codes, n_categories: int, words: Words, holds: NDArray[np.bool_]) -> None:
     """Uniform design above 64 categories: all bits fair, the own one set, rows of a refused size again."""
     masks[:] = words.u8(masks.size).reshape(masks.shape)
     if n_categories % 8:

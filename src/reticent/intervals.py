@@ -128,7 +128,9 @@ class ScoringStep:
     def __call__(self, reference: Floats) -> tuple[Floats, Floats]:
         fitted = self.rows.mv(reference)
         if (fitted <= 0).any():
-            raise EstimateError("A reference share of 0 makes a counted report impossible; give one inside the simplex.")
+            raise EstimateError(
+                "A reference share of 0 makes a counted report impossible; give one inside the simplex."
+            )
         variance = np.linalg.pinv(self.information(reference), hermitian=True) - np.outer(reference, reference)
         return reference + variance @ self.rows.rmv(self.counts / self.n / fitted), variance / self.n
 

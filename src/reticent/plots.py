@@ -147,9 +147,7 @@ def leakage_strip(
     extra = len(known) - len(shown)
     height = 88 + (26 + row * len(shown) + (20 if extra else 0) if shown else 0)
     values = [f"{b:.2f} bits" for _, b in shown]
-    figure, axes = canvas(
-        height, left=gutter(names) if shown else 12, right=gutter(values) if shown else 12, bottom=0
-    )
+    figure, axes = canvas(height, left=gutter(names) if shown else 12, right=gutter(values) if shown else 12, bottom=0)
     # A rare answer can give away more than the average answer holds: the scale goes beyond the ceiling.
     end = max([ceiling, floor + 1e-9, *(b for _, b in shown)])
     axes.set_xlim(floor, end)
@@ -310,11 +308,7 @@ def percent(share: float, low: float | None = None, high: float | None = None) -
     if not finite(share):
         return "–"
     if low is None or high is None or not (finite(low) and finite(high)):
-        return (
-            f"{abs(100 * share):.{0 if abs(share) >= 0.1 else 1}f}%"
-            if share > -5e-4
-            else f"{100 * share:.1f}%"
-        )
+        return f"{abs(100 * share):.{0 if abs(share) >= 0.1 else 1}f}%" if share > -5e-4 else f"{100 * share:.1f}%"
     half = (high - low) / 2
     digits = 0 if half >= 0.015 else 1 if half >= 0.0015 else 2
     return f"{100 * share:.{digits}f}% ({100 * low:.{digits}f}–{100 * high:.{digits}f})"
@@ -326,9 +320,7 @@ def readable(label: object) -> str:
     >>> readable("two\\nlines\\x00")
     'two lines'
     """
-    kept = "".join(
-        " " if unicodedata.category(c)[0] == "C" and c not in "\u200c\u200d" else c for c in str(label)
-    )
+    kept = "".join(" " if unicodedata.category(c)[0] == "C" and c not in "\u200c\u200d" else c for c in str(label))
     return " ".join(kept.replace("\ufffe", "").replace("\uffff", "").split())
 
 
@@ -349,9 +341,7 @@ def canvas(
 ) -> tuple[Figure, Axes]:
     """Return a figure `WIDTH` points wide; with `flip`, y runs down in points from the top."""
     figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=72)
-    axes = figure.add_axes(
-        (left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (bottom + top) / height)
-    )
+    axes = figure.add_axes((left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (bottom + top) / height))
     axes.patch.set_visible(False)
     for side in ("top", "left", "right", "bottom"):
         axes.spines[side].set_visible(False)
@@ -422,8 +412,7 @@ def text_width(text: str, size: float) -> float:
     """Return about how many points the widest line takes in a common system font."""
     wide = {"W", "F"}
     return max(
-        sum(1.0 if unicodedata.east_asian_width(c) in wide else 0.58 for c in line) * size
-        for line in text.split("\n")
+        sum(1.0 if unicodedata.east_asian_width(c) in wide else 0.58 for c in line) * size for line in text.split("\n")
     )
 
 
@@ -466,8 +455,7 @@ def free_place(
         left, bottom = place
         outside = max(0.0, -left, left + length - wide - 10, -bottom, bottom + 14 - tall - 20)
         covered = sum(
-            max(0.0, min(left + length, t[2]) - max(left, t[0]))
-            * max(0.0, min(bottom + 14, t[3]) - max(bottom, t[1]))
+            max(0.0, min(left + length, t[2]) - max(left, t[0])) * max(0.0, min(bottom + 14, t[3]) - max(bottom, t[1]))
             for t in taken
         )
         return 1000 * outside + covered

@@ -124,7 +124,9 @@ class Shares:
         if method != "profile":
             raise ParameterError(f'method is {method!r}; allowed: "profile", "score", "clopper-pearson", "wald".')
         if self.fit is None:
-            raise ParameterError(f'Profile intervals belong to maximum_likelihood; {self.estimator} has "wald" and "score".')
+            raise ParameterError(
+                f'Profile intervals belong to maximum_likelihood; {self.estimator} has "wald" and "score".'
+            )
         return intervals.profile(self.tallies, self.fit, confidence_level)
 
     def _default_method(self) -> Method:
@@ -214,7 +216,9 @@ class Shares:
         """A plain table for the terminal: share (low–high), digits by the half-width."""
         interval = self.confidence_interval(confidence_level, method)
         width = max(len(label) for label in self.domain.categories)
-        lines = [f"{self.domain.name}: shares from {self.n:,} reports, {confidence_level:.0%} intervals ({interval.method})"]
+        lines = [
+            f"{self.domain.name}: shares from {self.n:,} reports, {confidence_level:.0%} intervals ({interval.method})"
+        ]
         half = np.nanmax(interval.high - interval.low) / 2
         digits = 4 if not half > 0 else min(max(2, 1 - math.floor(math.log10(half))), 6)
         for j, label in enumerate(self.domain.categories):
@@ -223,7 +227,9 @@ class Shares:
         if self.missing:
             lines.append(f"  {self.missing:,} answers were missing and are not in the shares.")
         if not self.unique:
-            lines.append("  Other shares explain these reports equally well (unique = False): see the ranges in to_json().")
+            lines.append(
+                "  Other shares explain these reports equally well (unique = False): see the ranges in to_json()."
+            )
         if not self.converged:
             lines.append(f"  The solver stopped early (gap {self.gap:.1e}): do not rely on these shares.")
         return "\n".join(lines)
@@ -249,7 +255,6 @@ class Shares:
 
     def __repr__(self) -> str:
         return f'<shares of "{self.domain.name}", {len(self.domain)} categories, {self.n:,} reports, {self.estimator}>'
-
 
 
 def _finite(value: float) -> float | None:

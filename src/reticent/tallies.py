@@ -32,7 +32,9 @@ class PatternTally:
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.counts):
-            raise TallyError(f"{len(self.keys)} reports and {len(self.counts)} counts; there must be one count per report.")
+            raise TallyError(
+                f"{len(self.keys)} reports and {len(self.counts)} counts; there must be one count per report."
+            )
         self.channel.check_keys(self.keys)
 
     @classmethod
@@ -101,7 +103,9 @@ class GroupedTally:
         if not isinstance(other, GroupedTally):
             return NotImplemented
         if self.by != other.by:
-            raise TallyError(f"One tally is grouped by {list(self.by)}, the other by {list(other.by)}; they must be the same.")
+            raise TallyError(
+                f"One tally is grouped by {list(self.by)}, the other by {list(other.by)}; they must be the same."
+            )
         merged = dict(self.groups)
         for group, tally_ in other.groups.items():
             merged[group] = merged[group] + tally_ if group in merged else tally_
@@ -153,12 +157,18 @@ def stack(tallies: tuple[PatternTally, ...]) -> tuple[Rows, NDArray[np.float64]]
         raise EstimateError("An estimate needs at least one tally.")
     for one in tallies:
         if not isinstance(one, PatternTally):
-            hint = " Estimate each of its groups, or .total()." if isinstance(one, GroupedTally) else " Use rt.tally(reports)."
+            hint = (
+                " Estimate each of its groups, or .total()."
+                if isinstance(one, GroupedTally)
+                else " Use rt.tally(reports)."
+            )
             raise EstimateError(f"An estimate takes tallies, not {type(one).__name__}.{hint}")
     if any(one.channel.domain != tallies[0].channel.domain for one in tallies):
         raise EstimateError("The tallies are over different domains; estimate each domain by itself.")
     if sum(one.n for one in tallies) == 0:
-        raise EstimateError(f'There is no report on "{tallies[0].channel.domain.name}" in the tally; collect at least one.')
+        raise EstimateError(
+            f'There is no report on "{tallies[0].channel.domain.name}" in the tally; collect at least one.'
+        )
     parts = [one.channel.rows(one.keys) for one in tallies if one.n]
     counts = np.concatenate([one.counts for one in tallies]).astype(np.float64)
     return (parts[0] if len(parts) == 1 else StackedRows(parts)), counts

@@ -166,7 +166,7 @@ class Channel(ABC):
         if n_missing and missing == "refuse":
             raise AnswerError(
                 f'{n_missing} of {codes.size} answers to "{self.domain.name}" are missing. Give missing="skip" to count '
-                "them apart, or make \"no answer\" a category of the domain.",
+                'them apart, or make "no answer" a category of the domain.',
                 n_missing=n_missing,
             )
         # A missing answer draws too, from category 0, and is then blanked: length and time do not tell.
@@ -180,7 +180,7 @@ class Channel(ABC):
         bad = np.flatnonzero(~self.possible(keys))
         if bad.size:
             raise ReportError(
-                f"{bad.size} of {len(keys)} reports cannot come from {self.name} on \"{self.domain.name}\" "
+                f'{bad.size} of {len(keys)} reports cannot come from {self.name} on "{self.domain.name}" '
                 f"(first at position {int(bad[0])}). Check that the reports belong to this channel.",
                 n_bad=int(bad.size),
                 first=int(bad[0]),

@@ -57,7 +57,7 @@ class Subset(Channel):
         p = len(self.domain)
         if isinstance(self.sizes, str):
             if self.sizes != "uniform" or p < 4:
-                raise ChannelError("The symbolic law of sizes is \"uniform\" and needs at least 4 categories.")
+                raise ChannelError('The symbolic law of sizes is "uniform" and needs at least 4 categories.')
         else:
             _check_sizes(self.sizes, 1, p)
         if not 0 < self.keep <= WORD:
@@ -243,7 +243,9 @@ class Subset(Channel):
         bits = np.bitwise_count(keys)
         sizes = bits.astype(np.int64) if keys.ndim == 1 else bits.sum(axis=1, dtype=np.int64)
         if keys.ndim == 1:
-            within = (keys >> np.asarray(p, dtype=keys.dtype)) == 0 if p < 8 * keys.itemsize else np.ones(len(keys), bool)
+            within = (
+                (keys >> np.asarray(p, dtype=keys.dtype)) == 0 if p < 8 * keys.itemsize else np.ones(len(keys), bool)
+            )
         else:
             within = keys[:, -1] < 2 ** (p - 8 * (keys.shape[1] - 1))
         return np.asarray(allowed[sizes] & within)
@@ -304,7 +306,9 @@ def _check_sizes(sizes: Sizes, low: int, high: int) -> None:
         raise ChannelError("A law of sizes needs at least one size, and each size once.")
     for k, weight in sizes:
         if not low <= k <= high or weight <= 0:
-            raise ChannelError(f"Size {k} with weight {weight}: sizes are in {low}..{high}, weights positive integers.", size=k)
+            raise ChannelError(
+                f"Size {k} with weight {weight}: sizes are in {low}..{high}, weights positive integers.", size=k
+            )
 
 
 @lru_cache(maxsize=8)

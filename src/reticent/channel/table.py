@@ -56,7 +56,9 @@ class Table(Channel):
             raise ChannelError(f"Every row of weights needs {len(self.domain)} entries, one per category.")
         for row, label in zip(self.weights, self.reports, strict=True):
             if min(row) < 0 or max(row) == 0:
-                raise ChannelError(f'Report "{label}" has a negative weight or none at all; leave impossible reports out.')
+                raise ChannelError(
+                    f'Report "{label}" has a negative weight or none at all; leave impossible reports out.'
+                )
         for column, label in zip(zip(*self.weights, strict=True), self.domain.categories, strict=True):
             if sum(column) != self.denominator:
                 raise ChannelError(
@@ -80,7 +82,9 @@ class Table(Channel):
             raise ChannelError("The matrix has a negative, infinite or missing entry; probabilities are in [0, 1].")
         for label, total in zip(domain.categories, values.sum(axis=0).tolist(), strict=True):
             if abs(total - 1) > 1e-9:
-                raise ChannelError(f'The column of category "{label}" sums to {total:.12g}; it must sum to 1.', category=label)
+                raise ChannelError(
+                    f'The column of category "{label}" sums to {total:.12g}; it must sum to 1.', category=label
+                )
         columns = []
         for column in values.T:
             integers = [round(Fraction(float(entry)) * _DENOMINATOR) for entry in column]

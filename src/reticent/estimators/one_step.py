@@ -31,7 +31,7 @@ def one_step(tally: PatternTally, reference: ArrayLike | None = None) -> Shares:
     >>> channel = rt.uniform_subset(rt.Categorical("letter", ["a", "b", "c", "d"]))
     >>> tally = rt.PatternTally.from_counts(channel, {0b0011: 30, 0b0101: 25, 0b1001: 20, 0b0110: 15, 0b1010: 12, 0b1100: 8})
     >>> rt.one_step(tally).probabilities.round(3).tolist()
-    [0.518, 0.271, 0.157, 0.053]
+    [0.518, 0.272, 0.157, 0.053]
     """
     stack((tally,))
     require_identifiable(tally.channel)

@@ -47,7 +47,9 @@ def ternary_dummy(domain: Categorical, rho: float = 0.5, design: Design = "balan
 
 def _dummies(domain: Categorical, p: int, rho: float, design: Design, name: str) -> Channel:
     if len(domain) != p:
-        raise DomainError(f'{name} is for {p} categories; "{domain.name}" has {len(domain)}. Use uniform_subset from 4 on.')
+        raise DomainError(
+            f'{name} is for {p} categories; "{domain.name}" has {len(domain)}. Use uniform_subset from 4 on.'
+        )
     if isinstance(rho, bool) or not isinstance(rho, (int, float, Fraction)) or not 0 < rho <= 1:
         raise ParameterError(f"rho is {rho!r}; allowed is 0 < rho <= 1, the chance that the truth takes part.", rho=rho)
     if design not in ("balanced", "uniform"):
