@@ -210,6 +210,11 @@ def test_refusals_say_what_to_do() -> None:
     for sizes in (((0, 1),), ((7, 1),), ((2, -1),), (), ((2, 1), (2, 1))):
         with pytest.raises(ChannelError):
             rt.Subset(question(5), sizes)
+    with pytest.raises(ChannelError, match="answer itself"):
+        rt.Subset(question(5), ((1, 1), (3, 1)))
+    assert rt.Subset(question(5), ((1, 1), (3, 1)), allow_singletons=True).n_reports == 15
+    with pytest.warns(UserWarning, match="full set"):
+        rt.fixed_size(question(4), 4)
     with pytest.raises(ChannelError, match="Unknown channel kind"):
         rt.channel_from_json({"kind": "magic"})
     with pytest.raises(ChannelError, match="lacks"):

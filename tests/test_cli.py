@@ -69,12 +69,24 @@ def make_tallies(*by: str) -> None:
     ok("tally", "reports.parquet", *[part for name in by for part in ("--by", name)])
 
 
+def test_a_second_report_on_the_same_answers_needs_a_word(place: Path) -> None:
+    make_design()
+    ask = ("privatize", "people.csv", "--design", "design.json", "-o", "reports.parquet")
+    ok(*ask)
+    first = Path("reports.parquet").read_bytes()
+    refused = run(*ask)
+    assert refused.exit_code == 2 and "narrows them further" in refused.stderr
+    assert Path("reports.parquet").read_bytes() == first
+    ok(*ask, "--overwrite")
+    assert Path("reports.parquet").read_bytes() != first
+
+
 def test_the_whole_path(place: Path) -> None:
     make_design()
     result = ok(
         "privatize", "people.csv", "--design", "design.json", "-o", "reports.csv", "--keep", "region", "--coverage"
     )
-    assert "4,000 reports" in result.stdout and "5 answers missing" in result.stdout
+    assert "4,000 rows" in result.stdout and "5 answers missing" in result.stdout
     assert "Not protected: region" in result.stderr and "Next: reticent tally reports.csv" in result.stderr
     header = Path("reports.csv").read_text(encoding="utf-8").splitlines()[0]
     assert header == '"region","party","party_coverage","smoker","smoker_coverage"'

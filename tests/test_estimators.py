@@ -148,6 +148,13 @@ def test_many_categories_by_moments() -> None:
     assert interval.low[3] < 0.75 < interval.high[3] and interval.low[5] < 0.25 < interval.high[5]
 
 
+def test_many_categories_by_maximum_likelihood_leave_uniqueness_open() -> None:
+    channel = rt.uniform_subset(rt.Categorical("many", [str(i) for i in range(600)]))
+    shares = rt.maximum_likelihood(rt.tally(channel.draw_many(["3"] * 300 + ["5"] * 100, seed=1)))
+    assert shares.converged and shares.unique is None and shares.covariance is None
+    assert shares.probabilities[3] == pytest.approx(0.75, abs=0.1)
+
+
 def test_refusals() -> None:
     with pytest.raises(EstimateError, match="no report"):
         rt.maximum_likelihood(rt.PatternTally.empty(FOUR))

@@ -91,10 +91,13 @@ class Shares:
         return None if self.fit is None else self.fit.log_likelihood
 
     @property
-    def unique(self) -> bool:
-        """False when other shares explain the reports equally well."""
+    def unique(self) -> bool | None:
+        """False when other shares explain the reports equally well; None where that was not checked.
+
+        Linear estimates are always unique; maximum likelihood is not checked above 500 categories.
+        """
         if self.range_low is None or self.range_high is None:
-            return True
+            return None if self.fit is not None else True
         return bool((self.range_high - self.range_low).max() <= 1e-6)
 
     def confidence_interval(
@@ -226,7 +229,7 @@ class Shares:
             lines.append(f"  {label:<{width}}  {self.probabilities[j]:.{digits}f} {ends}")
         if self.missing:
             lines.append(f"  {self.missing:,} answers were missing and are not in the shares.")
-        if not self.unique:
+        if self.unique is False:
             lines.append(
                 "  Other shares explain these reports equally well (unique = False): see the ranges in to_json()."
             )

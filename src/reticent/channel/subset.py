@@ -6,6 +6,7 @@ k = size, mu_a = P(A=a | x) for x in a; keep = P(x in A | x), stray = P(y in A |
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +41,8 @@ class Subset(Channel):
         P(a | x) = keep · sizes[k] / C(p−1, k−1)  for x in a,   (1−keep) · miss_sizes[k] / C(p−1, k)  otherwise
 
     Source: Wang and Ding, Subset Privacy, symmetric designs; Ye and Barg, subset selection.
-    Raises ChannelError for sizes outside 1..p, weights that are not positive, or a keep outside (0, 2^64].
+    Raises ChannelError for sizes outside 1..p, weights that are not positive, a keep outside (0, 2^64], or sets of
+    one category that always hold the answer, unless `allow_singletons`. Warns when every report is the full set.
 
     >>> letters = Subset(Categorical("letter", "a b c d".split()), sizes=((2, 1),))
     >>> letters.n_reports, letters.stray
@@ -52,6 +54,7 @@ class Subset(Channel):
     keep: int = WORD
     miss_sizes: Sizes = ()
     title: str = "random subset"
+    allow_singletons: bool = False
 
     def __post_init__(self) -> None:
         p = len(self.domain)
@@ -66,6 +69,15 @@ class Subset(Channel):
             _check_sizes(self.miss_sizes, 1, p - 1)
         elif self.miss_sizes:
             raise ChannelError("keep = 2^64 leaves nothing for miss_sizes; leave them out.")
+        if self.keep == WORD and 1 in self._drawn_sizes and not self.allow_singletons:
+            raise ChannelError(
+                "A set of one category is the answer itself. Leave size 1 out, or say allow_singletons=True.", size=1
+            )
+        if self._drawn_sizes == {p}:
+            warnings.warn(
+                f'Every report on "{self.domain.name}" is the full set: it says nothing, and shares cannot be estimated.',
+                stacklevel=3,
+            )
 
     # --- sizes -------------------------------------------------------------------------------------------------
     @cached_property
@@ -75,6 +87,13 @@ class Subset(Channel):
         if isinstance(self.sizes, str):
             return dict(zip(range(2, p - 1), _binomials(p - 1)[1 : p - 2], strict=True))
         return dict(self.sizes)
+
+    @cached_property
+    def _drawn_sizes(self) -> set[int]:
+        """Every size a report can have."""
+        if isinstance(self.sizes, str):
+            return set(range(2, len(self.domain) - 1))
+        return {*dict(self.sizes), *dict(self.miss_sizes)}
 
     def size_law(self) -> dict[int, Fraction]:
         """P(|A| = k), the same whatever the answer."""
@@ -156,7 +175,7 @@ class Subset(Channel):
         p = len(self.domain)
         if isinstance(self.sizes, str):
             return (1 << p) - 2 * p - 2
-        return sum(comb(p, k) for k in {*self.size_weights, *dict(self.miss_sizes)})
+        return sum(comb(p, k) for k in self._drawn_sizes)
 
     @property
     def key_bits(self) -> int:
@@ -239,7 +258,7 @@ class Subset(Channel):
     def possible(self, keys: Keys) -> NDArray[np.bool_]:
         p = len(self.domain)
         allowed = np.zeros(8 * keys.itemsize * (1 if keys.ndim == 1 else keys.shape[1]) + 1, dtype=np.bool_)
-        allowed[list({*self.size_weights, *dict(self.miss_sizes)})] = True
+        allowed[list(self._drawn_sizes)] = True
         bits = np.bitwise_count(keys)
         sizes = bits.astype(np.int64) if keys.ndim == 1 else bits.sum(axis=1, dtype=np.int64)
         if keys.ndim == 1:
@@ -255,7 +274,7 @@ class Subset(Channel):
         if p <= 24:
             every = np.arange(2**p, dtype=key_dtype(p))
             return every[self.possible(every)]
-        sizes = {*self.size_weights, *dict(self.miss_sizes)}
+        sizes = self._drawn_sizes
         return keys_from_integers(sorted(_mask(c) for k in sizes for c in combinations(range(p), k)), p)
 
     @property
@@ -290,6 +309,7 @@ class Subset(Channel):
             int(document.get("keep", WORD)),
             _sizes_from_json(document.get("miss_sizes", [])),
             document.get("title", "random subset"),
+            allow_singletons=True,
         )
 
     def describe(self, key: int) -> str:

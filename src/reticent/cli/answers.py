@@ -23,6 +23,7 @@ from reticent.tallies import GroupedTally, PatternTally
 @click.option("--missing-value", "missing_values", multiple=True, help="Text in a CSV that means missing, e.g. NA.")
 @click.option("--coverage", is_flag=True, help="Add the share of the categories that each report leaves possible.")
 @click.option("--seed", help="For simulation only: coins that can be repeated protect nobody.")
+@click.option("--overwrite", is_flag=True, help="Replace the output file if there is one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def privatize(
     file: str,
@@ -33,12 +34,18 @@ def privatize(
     missing_values: tuple[str, ...],
     coverage: bool,
     seed: str | None,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """Draw a report for every answer in FILE (CSV, Parquet, or - for CSV on standard input).
 
     Only the columns of the design, privatised, and those of --keep reach the output.
     """
+    if Path(output).exists() and not overwrite:
+        raise click.UsageError(
+            f"{output} exists. A second report on the same answers narrows them further: keep the first, or say "
+            "--overwrite and make sure that nobody has a copy."
+        )
     design = Design.load(design_path)
     if missing is not None:
         design = replace(design, missing="skip" if missing == "skip" else "refuse")
@@ -55,7 +62,7 @@ def privatize(
             {"file": output, "rows": rows, "missing": counts, "public": list(keep), "simulated": seed is not None}
         )
     else:
-        click.echo(f"{output}: {rows:,} reports on {', '.join(design.columns)}")
+        click.echo(f"{output}: {rows:,} rows with reports on {', '.join(design.columns)}")
         for name, absent in counts.items():
             if absent:
                 click.echo(f"  {name}: {absent:,} answers missing, counted apart")

@@ -68,7 +68,7 @@ def estimate(
         with _said_once():
             shares = _estimate(parts, method)
             ends = shares.confidence_interval(confidence_level, cast("Method | None", interval))
-        good &= shares.converged and shares.unique
+        good &= shares.converged and shares.unique is not False
         if as_json:
             documents.append({"group": dict(group), **shares.to_json(confidence_level, cast("Method", ends.method))})
             continue
@@ -140,8 +140,8 @@ def findings(
         with _said_once():
             shares = _estimate(parts)
             ends = shares.confidence_interval(confidence_level, cast("Method | None", interval))
-            sections.append(section(shares, ends, name=_name(shares, group)))
-        good &= shares.converged and shares.unique
+            sections.append(section(shares, ends, name=_name(shares, group), public=[key for key, _ in group]))
+        good &= shares.converged and shares.unique is not False
     _write(output, pages.render(sections, title))
     if as_json:
         print_json({"file": output, "title": title, "sections": sections})
@@ -177,7 +177,7 @@ def demo(output: str, seed: str | None, as_json: bool) -> None:
             click.echo(given_away_line(question.given_away) + "\n")
         click.echo(
             "95% intervals for the population these people were drawn from; the truth is that of these people, "
-            "and only a demonstration can know it."
+            "and only a demonstration can know it. About 1 interval in 20 misses."
         )
         click.echo(f"The findings, with pictures: {Path(output).resolve()}")
     hint("reticent design --column QUESTION --category A --category B …")
@@ -267,7 +267,8 @@ def _name(shares: Shares, group: Group) -> str:
 
 
 def _in_words(group: Group) -> str:
-    return f" [{', '.join(f'{key}: {value}' for key, value in group)}]" if group else ""
+    words = [f"{key}: {value or 'empty'}" for key, value in group]
+    return f" [{', '.join(words)}]" if group else ""
 
 
 def _hint_page(tallies: tuple[str, ...]) -> None:

@@ -24,7 +24,7 @@ def maximum_likelihood(*tallies: PatternTally) -> Shares:
     Several tallies over one domain (two waves, two channels) are read together. Solved by active-set Newton from the
     moment estimate, to a shortfall of 1e-6 in log-likelihood; the covariance is J(w)⁻¹ − wwᵀ over n, restricted to
     the positive shares. Where the reports do not identify the shares, `unique` is False and the ranges say what is
-    possible.
+    possible; above 500 categories neither this nor the covariance is computed.
 
     Source: Wang and Ding, Subset Privacy (arXiv 2107.02013); section 11.2 of our specification.
     Raises EstimateError for an empty tally, different domains, or channels that cannot identify the shares. Warns
@@ -42,7 +42,7 @@ def maximum_likelihood(*tallies: PatternTally) -> Shares:
     if not found.converged:
         warnings.warn(f"The solver stopped after {found.steps} steps with gap {found.gap:.1e}.", stacklevel=2)
     p = rows.n_categories
-    low, high = maximiser_ranges(rows, counts, found)
+    low, high = (None, None) if p > MANY_CATEGORIES else maximiser_ranges(rows, counts, found)
     covariance = None if p > MANY_CATEGORIES else _covariance(tallies, found)
     positive = found.probabilities > 0
     if covariance is None:

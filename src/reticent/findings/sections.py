@@ -37,8 +37,12 @@ def section(
     truth: Sequence[float] | None = None,
     given_away: Leakage | None = None,
     name: str | None = None,
+    public: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The section of the findings on one question; leakage is that of its first channel at the estimated shares."""
+    """The section of the findings on one question; leakage is that of its first channel at the estimated shares.
+
+    `public` names the columns that were passed on as they are beside the reports.
+    """
     channel = shares.tallies[0].channel
     known = truth if truth is not None else [None] * len(shares.domain)
     return {
@@ -59,7 +63,7 @@ def section(
         ],
         "confidence_level": interval.confidence_level,
         "one_report": one_report(shares),
-        "not_protected": unprotected(channel),
+        "not_protected": [*(f"{column}: it was passed on as it is." for column in public), *unprotected(channel)],
         "tradeoff": comparison(channel, shares.probabilities, shares.n, interval.confidence_level),
         "certificate": {"gap": shares.gap, "converged": shares.converged},
         "digest": channel.digest[:12],
@@ -79,7 +83,7 @@ def described(given_away: Leakage) -> dict[str, Any]:
 def mechanism_sentence(channel: Channel) -> str:
     """How a report came about, in one sentence."""
     if isinstance(channel, Subset) and channel.independent:
-        return "Each said which half of a random split of the options holds the answer."
+        return "The options were split in two at random; each said which part holds the answer."
     if isinstance(channel, Subset):
         return "Each reported a random set of options."
     if channel.epsilon == 0:
