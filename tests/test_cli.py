@@ -342,3 +342,18 @@ def test_numbers_as_people_and_json_read_them() -> None:
     assert strict({"a": [float("inf"), float("nan"), -float("inf"), np.float64(1), None, True]}) == {
         "a": ["inf", None, "-inf", 1.0, None, True]
     }
+
+
+def test_the_input_is_never_replaced_and_no_answer_is_shown(place: Path) -> None:
+    make_design()
+    before = Path("people.csv").read_bytes()
+    ask = ("--design", "design.json", "--overwrite")
+    refused = run("privatize", "people.csv", *ask, "-o", "people.csv")
+    assert refused.exit_code == 3 and "input itself" in refused.stderr and Path("people.csv").read_bytes() == before
+    Path("headless.csv").write_text("my secret,north\nleft,south\n")
+    refused = run("privatize", "headless.csv", *ask, "-o", "x.parquet")
+    assert refused.exit_code == 3 and "secret" not in refused.stderr
+    refused = run("privatize", "people.csv", *ask, "-o", "x.parquet", "--keep", "region", "--keep", "region")
+    assert refused.exit_code == 3 and "twice" in refused.stderr
+    Path("prior.json").write_text('{"shares": [1]}')
+    assert run("leakage", "design.json", "--prior", "prior.json").exit_code == 3

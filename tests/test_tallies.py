@@ -75,3 +75,21 @@ def test_refusals() -> None:
         rt.PatternTally.from_counts(CHANNEL, {1: 4})
     assert rt.PatternTally.from_counts(CHANNEL, {3: 0}) == rt.PatternTally.empty(CHANNEL)
     assert question(3) == question(3)
+
+
+def test_what_a_tally_documents_is_checked() -> None:
+    keys = np.array([3, 5], dtype=np.uint8)
+    for counts in ([-4, 1], [1.5, 1.0], [0, 1]):
+        with pytest.raises(TallyError, match="whole numbers"):
+            rt.PatternTally(CHANNEL, keys, np.array(counts))
+    with pytest.raises(TallyError, match="ascend"):
+        rt.PatternTally(CHANNEL, np.array([3, 3], dtype=np.uint8), np.array([1, 1]))
+    for missing in (-5, "x", True):
+        with pytest.raises(TallyError, match="missing"):
+            rt.PatternTally.from_counts(CHANNEL, {3: 1}, missing=missing)  # type: ignore[arg-type]
+    for counts_by_key in ({3: 2**61, 5: 2**61}, {3: 10**30}):
+        with pytest.raises(TallyError, match=r"2\^62"):
+            rt.PatternTally.from_counts(CHANNEL, counts_by_key)
+    half = rt.PatternTally.from_counts(CHANNEL, {3: 2**61})
+    with pytest.raises(TallyError, match=r"2\^62"):
+        half + half

@@ -31,12 +31,14 @@ class Categorical:
     categories: tuple[str, ...]
 
     def __init__(self, name: str, categories: Sequence[str] | Sequence[int]) -> None:
-        if not isinstance(name, str) or not name:
-            raise DomainError("A domain needs a name, a text that is not empty.", name=name)
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise DomainError("A domain needs a name, a printable text that is not empty.", name=name)
         if isinstance(categories, str):
             raise DomainError(
                 f'The categories of "{name}" are one text; give a list of labels, e.g. ["yes", "no"].', name=name
             )
+        if not isinstance(categories, Iterable):
+            raise DomainError(f'The categories of "{name}" must be a list of labels.', name=name)
         labels = tuple(_label(name, value) for value in categories)
         if len(labels) < 2:
             raise DomainError(
@@ -107,8 +109,10 @@ def _code(value: Any, lookup: dict[Any, int]) -> int:
         return code
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
         return _MISSING
+    if isinstance(value, (float, np.floating)) and value.is_integer():  # a column of whole numbers with gaps
+        value = int(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return lookup.get(str(value), _OUTSIDE)
+        return lookup.get(str(value), _OUTSIDE) if abs(int(value)) < 2**64 else _OUTSIDE
     return _OUTSIDE
 
 
@@ -118,4 +122,6 @@ def _to_list(answers: Iterable[Any]) -> list[Any]:
             return list(getattr(answers, method)())
     if isinstance(answers, (str, bytes)):
         raise AnswerError("The answers are one text; give a list or a column with one answer per respondent.")
+    if not isinstance(answers, Iterable):
+        raise AnswerError("The answers are not a list; give a list or a column with one answer per respondent.")
     return list(answers)

@@ -12,14 +12,15 @@ Source: Wang and Ding, Subset Privacy (arXiv 2107.02013); sections 11 and 12 of 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from reticent.channel import Channel
 from reticent.errors import EstimateError, ParameterError
 from reticent.keys import Keys
+from reticent.measures.prior import as_prior
 
 Floats = NDArray[np.float64]
 Form = Literal["centred", "inverse", "affine"]
@@ -95,7 +96,7 @@ def _efficient_scores(channel: Channel, keys: Keys) -> Floats:
 
 
 def asymptotic_covariance(
-    channel: Channel, shares: ArrayLike, estimator: Estimator = "maximum_likelihood", form: Form = "centred"
+    channel: Channel, shares: Any, estimator: Estimator = "maximum_likelihood", form: Form = "centred"
 ) -> Floats:
     """n · Cov of an estimator of the shares when the true shares are `shares`, shape `(p, p)`.
 
@@ -111,9 +112,7 @@ def asymptotic_covariance(
     >>> float(asymptotic_covariance(channel, [0.5, 0.25, 0.15, 0.1])[0, 0].round(6))
     0.49125
     """
-    w = np.asarray(shares, dtype=np.float64)
-    if w.shape != (channel.n_categories,) or not np.isfinite(w).all() or w.min() < 0 or abs(w.sum() - 1) > 1e-9:
-        raise ParameterError(f"shares must be {channel.n_categories} numbers from 0 on that sum to 1.")
+    w = as_prior(channel.domain, shares).probabilities
     if estimator == "sample":
         return np.diag(w) - np.outer(w, w)
     if estimator not in ("maximum_likelihood", "moments"):

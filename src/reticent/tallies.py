@@ -16,6 +16,8 @@ from reticent.keys import Keys, integers_from_keys, keys_from_integers
 from reticent.reports import Reports
 from reticent.rows import Rows, StackedRows
 
+MOST_REPORTS = 2**62  # so that sums of counts stay within 64 bits
+
 
 @dataclass(frozen=True, eq=False)
 class PatternTally:
@@ -35,6 +37,16 @@ class PatternTally:
             raise TallyError(
                 f"{len(self.keys)} reports and {len(self.counts)} counts; there must be one count per report."
             )
+        if self.counts.dtype != np.int64 or (self.counts <= 0).any():
+            raise TallyError("Counts are whole numbers above 0, of type int64; leave out reports that never came.")
+        if isinstance(self.missing, bool) or not isinstance(self.missing, (int, np.integer)) or self.missing < 0:
+            raise TallyError(f"missing is {self.missing!r}; it is a whole number from 0 on.")
+        if float(self.counts.sum(dtype=np.float64)) >= MOST_REPORTS:
+            raise TallyError("A tally holds fewer than 2^62 reports.")
+        if len(self.keys) > 1 and not _distinct_neighbours(self.keys):
+            raise TallyError(
+                "The keys of a tally ascend and are distinct; count reports with rt.tally, or use from_counts."
+            )
         self.channel.check_keys(self.keys)
 
     @classmethod
@@ -50,6 +62,8 @@ class PatternTally:
                 raise TallyError(
                     f"The count of report {key} is {count!r}; counts are whole numbers from 0 on. Weights need a weighted tally."
                 )
+        if sum(int(count) for count in counts.values()) >= MOST_REPORTS:
+            raise TallyError("A tally holds fewer than 2^62 reports.")
         kept = {int(key): int(count) for key, count in counts.items() if count}
         if any(key < 0 or key.bit_length() > channel.key_bits for key in kept):
             raise TallyError(f"A key is outside the {channel.key_bits} bits of {channel.name}'s reports.")
@@ -74,6 +88,8 @@ class PatternTally:
                 "only tallies of one channel add. Give both to one estimator instead.",
                 digests=(self.channel.digest, other.channel.digest),
             )
+        if self.n + other.n >= MOST_REPORTS:
+            raise TallyError("A tally holds fewer than 2^62 reports.")
         keys, counts = count_keys(np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts]))
         return PatternTally(self.channel, keys, counts, self.missing + other.missing)
 
@@ -172,3 +188,9 @@ def stack(tallies: tuple[PatternTally, ...]) -> tuple[Rows, NDArray[np.float64]]
     parts = [one.channel.rows(one.keys) for one in tallies if one.n]
     counts = np.concatenate([one.counts for one in tallies]).astype(np.float64)
     return (parts[0] if len(parts) == 1 else StackedRows(parts)), counts
+
+
+def _distinct_neighbours(keys: Keys) -> bool:
+    if keys.ndim == 1:
+        return bool((keys[1:] > keys[:-1]).all())
+    return bool((keys[1:] != keys[:-1]).any(axis=1).all())

@@ -29,7 +29,9 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except ReticentError as fault:
             raise Failure(" ".join(str(fault).split())) from fault
-        except (FileNotFoundError, IsADirectoryError, PermissionError, NotADirectoryError) as fault:
+        except BrokenPipeError:
+            raise
+        except OSError as fault:
             raise Failure(f"{fault.filename or 'a file'}: {fault.strerror or fault}") from fault
 
     def list_commands(self, ctx: click.Context) -> list[str]:

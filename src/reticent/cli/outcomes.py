@@ -250,7 +250,10 @@ def _prior(channel: Channel, tally: PatternTally | None, prior: str | None) -> A
     if isinstance(document, list):  # reticent estimate --json
         document = next((item for item in document if isinstance(item, dict) and item.get("question") == name), None)
     if isinstance(document, dict) and "shares" in document:
-        document = {row["category"]: row["share"] for row in document["shares"]}
+        try:
+            document = {row["category"]: row["share"] for row in document["shares"]}
+        except (TypeError, KeyError):
+            document = None
     elif isinstance(document, dict) and isinstance(document.get(name), dict):
         document = document[name]
     if not isinstance(document, dict):

@@ -73,8 +73,12 @@ class ArrowEngine:
         """The rows in order as Arrow record batches, restricted to some columns. A CSV can be read once."""
         for name in columns:
             if name not in self._columns:
-                listed = ", ".join(f'"{column}"' for column in self._columns[:20])
-                raise FileFormatError(f'{self.path} has no column "{name}"; it has {listed}.', column=name)
+                # Without a header line the first names are somebody's answers: count them, do not show them.
+                raise FileFormatError(
+                    f'{self.path} has no column "{name}" among its {len(self._columns)}. Check the spelling, and that the '
+                    "first line of a CSV holds the names of the columns.",
+                    column=name,
+                )
         with _readable(self.path, "CSV" if self._parquet is None else "Parquet"):
             yield from self._csv_batches(columns) if self._parquet is None else self._parquet_batches(columns)
         self.progress = 1.0
@@ -165,6 +169,7 @@ class _readable:
                 if self.kind == "CSV"
                 else "it is damaged or cut short"
             )
+            fault.args = ()  # it quotes the row; `from None` hides it from print but not from those who look
             raise FileFormatError(f"{self.path} is not a readable {self.kind} file: {reason}.") from None
 
 

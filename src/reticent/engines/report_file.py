@@ -23,7 +23,7 @@ from reticent.choose import Words
 from reticent.design import Design, column_seed
 from reticent.engines.arrow import METADATA_KEY, ArrowEngine, encode_column, is_parquet
 from reticent.engines.storage import damage, dump, replacing
-from reticent.errors import AnswerError, FileFormatError
+from reticent.errors import AnswerError, FileFormatError, ParameterError
 from reticent.reports import Reports
 
 Progress = Callable[[float], None]
@@ -92,6 +92,13 @@ def privatize_file(
         if name in design.columns:
             raise AnswerError(f'"{name}" is private in the design; it cannot also be kept as it is.', column=name)
     engine = ArrowEngine(source, missing_values)
+    made = [*design.columns, *(f"{name}_coverage" for name in design.columns if coverage)]
+    written = [*keep, *made]
+    twice = sorted({name for name in written if written.count(name) > 1})
+    if twice:
+        raise ParameterError(f"The output would hold the columns {twice} twice; keep each column once, or rename it.")
+    if str(source) != "-" and Path(out).exists() and Path(out).resolve() == Path(source).resolve():
+        raise ParameterError(f"{out} is the input itself; name another file for the reports.")
     words = {name: Words(column_seed(seed, name)) for name in design.columns}
     totals = {"rows": 0, **dict.fromkeys(design.columns, 0)}
 

@@ -126,5 +126,7 @@ def read_tally(path: str | Path) -> AnyTally:
             for *group, report, count in zip(
                 *(batch[name].to_pylist() for name in (*by, "report", "count")), strict=True
             ):
+                if report in groups[tuple(group)]:
+                    raise TallyError("a report stands in it twice")
                 groups[tuple(group)][report] = count
     return _tally_of_groups(channel, by, groups, path)
