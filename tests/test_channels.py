@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 import reticent as rt
 from reticent.choose import Source, enumerate_law
-from reticent.errors import AnswerError, ChannelError, DomainError, ParameterError, ReportError
+from reticent.errors import AnswerError, ChannelError, DomainError, ParameterError, ReportError, TallyError
 from reticent.keys import integers_from_keys, keys_from_integers
 from tests.mechanism_cases import CASES, question
 
@@ -195,7 +195,15 @@ def test_refusals_say_what_to_do() -> None:
     for rho in (0, -0.1, 1.1, float("nan"), True):
         with pytest.raises(ParameterError, match="rho"):
             rt.binary_dummy(question(2), rho)
-    for epsilon in (0, -1, 31, float("inf"), float("nan"), True, "1", 1e-25):
+    for document in ({"kind": ["x"]}, {"kind": "table", "domain": 5}, None):
+        with pytest.raises(ChannelError):
+            rt.channel_from_json(document)  # type: ignore[arg-type]
+    for matrix in ("x", [[1, 0], [0]]):
+        with pytest.raises(ChannelError, match="one length"):
+            rt.Table.from_matrix(question(2), matrix)
+    with pytest.raises(TallyError, match="draw_many"):
+        rt.tally([1])  # type: ignore[arg-type]
+    for epsilon in (10**400, 0, -1, 31, float("inf"), float("nan"), True, "1", 1e-25):
         with pytest.raises(ParameterError, match="epsilon"):
             rt.randomized_response(question(4), epsilon)  # type: ignore[arg-type]
     for matrix, words in (

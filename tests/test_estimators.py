@@ -163,7 +163,7 @@ def test_refusals() -> None:
     with pytest.raises(EstimateError, match="groups"):
         rt.moments(rt.tally_by(FOUR.draw_many(["a"], seed=1), {"g": ["x"]}))  # type: ignore[arg-type]
     shares = rt.maximum_likelihood(INTERIOR)
-    for level in (0, 1, 1.5, True):
+    for level in (0, 1, 1.5, True, "x"):
         with pytest.raises(ParameterError, match="confidence_level"):
             shares.confidence_interval(level)
     with pytest.raises(ParameterError, match="allowed"):

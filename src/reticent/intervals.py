@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +36,7 @@ def _interval(ends: ArrayLike, confidence_level: float, method: str) -> Confiden
 
 def check_level(confidence_level: float) -> None:
     """Raises ParameterError unless 0 < confidence_level < 1."""
-    if isinstance(confidence_level, bool) or not 0 < confidence_level < 1:
+    if isinstance(confidence_level, bool) or not isinstance(confidence_level, Real) or not 0 < confidence_level < 1:
         raise ParameterError(
             f"confidence_level is {confidence_level!r}; allowed is a number between 0 and 1, such as 0.95.",
             confidence_level=confidence_level,

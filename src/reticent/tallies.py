@@ -142,6 +142,10 @@ def tally(reports: Reports) -> PatternTally:
     >>> rt.tally(channel.draw_many(["a"] * 100, seed=1)).n
     100
     """
+    if not isinstance(reports, Reports):
+        raise TallyError(
+            f"tally counts Reports, not {type(reports).__name__}; make them with channel.draw_many(answers)."
+        )
     return PatternTally(reports.channel, *count_keys(reports.present), reports.missing)
 
 

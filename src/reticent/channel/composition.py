@@ -139,10 +139,10 @@ def channel_from_json(document: dict[str, Any]) -> Channel:
     Raises ChannelError for a kind that is not known or a field that is missing.
     """
     kind = document.get("kind") if isinstance(document, dict) else None
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise ChannelError(f"Unknown channel kind {kind!r}; known: {', '.join(sorted(_KINDS))}.")
     try:
         channel: Channel = _KINDS[kind].from_json(document)
-    except (KeyError, TypeError, ValueError) as fault:
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise ChannelError(f'The document of a channel of kind "{kind}" lacks or garbles {fault}.') from fault
     return channel

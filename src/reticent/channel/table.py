@@ -73,7 +73,10 @@ class Table(Channel):
         Every column is frozen to integers with denominator 2^53, the largest entry taking the rounding.
         Raises ChannelError for negative or non-finite entries, columns not summing to 1 within 1e-9, or empty rows.
         """
-        values = np.asarray(matrix, dtype=np.float64)
+        try:
+            values = np.asarray(matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ChannelError("The matrix must be numbers in rows of one length.") from None
         if values.ndim != 2 or values.shape[1] != len(domain):
             raise ChannelError(
                 f"The matrix has shape {values.shape}; it needs one row per report and {len(domain)} columns, one per category."

@@ -27,12 +27,7 @@ def randomized_response(domain: Categorical, epsilon: float | Fraction) -> Table
     >>> channel.epsilon <= math.log(3), round(channel.keep / 2**64, 6)
     (True, 0.75)
     """
-    if (
-        isinstance(epsilon, bool)
-        or not isinstance(epsilon, Real)
-        or not math.isfinite(epsilon)
-        or not 0 < epsilon <= 30
-    ):
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon <= 30:
         raise ParameterError(f"epsilon is {epsilon!r}; allowed is 0 < epsilon <= 30, in nats.", epsilon=epsilon)
     ratio = exp_lower_bound(Fraction(epsilon))
     keep = math.floor(WORD * ratio / (ratio + len(domain) - 1))
