@@ -135,7 +135,8 @@ def leakage_strip(
 ) -> Figure:
     """Draw what one report gave away, from `floor` ("nothing") to `ceiling` ("the answer itself").
 
-    Everything is in bits. Below the strip, on the same scale, the answers that gave away most.
+    Everything is in bits. Below the strip the answers that gave away most, on a scale of their own where a rare
+    answer gives away more than the average answer holds.
 
     >>> len(leakage_strip(0.7, 0.0, 2.3, "narrows the choice to about 3 of 5").axes)
     1
@@ -148,14 +149,13 @@ def leakage_strip(
     height = 88 + (26 + row * len(shown) + (20 if extra else 0) if shown else 0)
     values = [f"{b:.2f} bits" for _, b in shown]
     figure, axes = canvas(height, left=gutter(names) if shown else 12, right=gutter(values) if shown else 12, bottom=0)
-    # A rare answer can give away more than the average answer holds: the scale goes beyond the ceiling.
-    end = max([ceiling, floor + 1e-9, *(b for _, b in shown)])
+    end = max(ceiling, floor + 1e-9)
     axes.set_xlim(floor, end)
     axes.set_axis_off()
     span = end - floor
     marker = min(max(value, floor), end)
     y = 48.0
-    line(axes, [marker, max(ceiling, marker)], [y, y], SAFE, 9, zorder=1, alpha=0.45)
+    line(axes, [marker, end], [y, y], SAFE, 9, zorder=1, alpha=0.45)
     line(axes, [floor, marker], [y, y], LEAK, 9, zorder=2)
     dot(axes, marker, y, 12, LEAK, GROUND, 1.6, zorder=4)
     words = readable(words)
@@ -165,20 +165,21 @@ def leakage_strip(
     axes.text(middle, 14, words, ha="center", va="center", weight="bold", transform=page_wide(axes))
     line(axes, [marker, marker], [24, y - 8], QUIET, 0.8, zorder=1)
     axes.text(floor, y + 22, "nothing", ha="left", va="center", color=QUIET, size=SMALL)
-    side = "right" if ceiling - floor > 0.65 * span else "left"
-    axes.text(ceiling, y + 22, "the answer itself", ha=side, va="center", color=QUIET, size=SMALL)
+    axes.text(end, y + 22, "the answer itself", ha="right", va="center", color=QUIET, size=SMALL)
     if not shown:
         return figure
     first = 88 + 26
-    left_text(axes, "If the answer was …", 98, colour=QUIET)
-    line(axes, [ceiling, ceiling], [y + 30, first + row * len(shown)], RULE, 1, zorder=0)
+    most = max(given for _, given in shown)
+    own_scale = most > end
+    left_text(axes, "If the answer was … (longer scale)" if own_scale else "If the answer was …", 98, colour=QUIET)
     for place, (_, given) in enumerate(shown):
         y = first + row * (place + 0.5)
         left_label(axes, names[place], y)
         right_label(axes, values[place], y)
         axes.axhline(y, color=RULE, linewidth=0.6, zorder=0)
-        line(axes, [floor, given], [y, y], LEAK, 1.4, zorder=2)
-        dot(axes, given, y, 6, LEAK, GROUND, 0.8, zorder=3)
+        at = floor + (given - floor) * span / (most - floor) if own_scale else given
+        line(axes, [floor, at], [y, y], LEAK, 1.4, zorder=2)
+        dot(axes, at, y, 6, LEAK, GROUND, 0.8, zorder=3)
     if extra:
         left_text(axes, f"and {extra:,} more that gave away less", first + row * len(shown) + 12)
     return figure
