@@ -357,3 +357,22 @@ def test_the_input_is_never_replaced_and_no_answer_is_shown(place: Path) -> None
     assert refused.exit_code == 3 and "twice" in refused.stderr
     Path("prior.json").write_text('{"shares": [1]}')
     assert run("leakage", "design.json", "--prior", "prior.json").exit_code == 3
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_killed_run_leaves_complete_reports_or_none(place: Path, ending: str) -> None:
+    make_design()
+    rows = 400_000
+    Path("large.csv").write_text("party,smoker\n" + f"{LABELS[-1]},yes\n" * rows)
+    command = [sys.executable, "-c", "from reticent.cli import main; main()"]
+    ask = ["privatize", "large.csv", "--design", "design.json", "-o", f"out.{ending}", "--overwrite"]
+    started = time.monotonic()
+    subprocess.run([*command, *ask], check=True, capture_output=True)
+    whole = time.monotonic() - started
+    for share in (0.5, 0.7, 0.8, 0.9, 0.97):
+        with subprocess.Popen([*command, *ask], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            time.sleep(share * whole)
+            process.kill()
+        if Path(f"out.{ending}").exists():
+            counted = ok("tally", f"out.{ending}", "--column", "party", "-o", "counted.parquet", "--json")
+            assert json.loads(counted.stdout) and rt.load("counted.parquet").n == rows  # type: ignore[union-attr]

@@ -243,6 +243,8 @@ def _write_report_tables(
             writer.write_table(_as_text(first))
             for table in tables:
                 writer.write_table(_as_text(table).cast(schema))
+        # Old reports must never stand beside a new description: a kill in between leaves a description alone.
+        path.unlink(missing_ok=True)
         with replacing(Path(f"{path}.json")) as sidecar:
             sidecar.write_bytes(dump({**description.to_json(), "rows": rows()}))
 
