@@ -9,21 +9,16 @@ time divided by reticent's, a lower bound (>) where the peer had not reached gap
 method's gap is the certificate max_j lambda_j - 1 of the shares it returned. One thread.
 """
 
-import os
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable
 
-for library in ("OMP", "OPENBLAS", "MKL", "RAYON"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
+import numpy as np
+from numpy.typing import NDArray
 
-import argparse  # noqa: E402
-import importlib.util  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from reticent.likelihood import fit, simplex_projection  # noqa: E402
-from reticent.rows import MaskRows  # noqa: E402
+from reticent.likelihood import fit, simplex_projection
+from reticent.rows import MaskRows
 
 Floats = NDArray[np.float64]
 TARGET = 1e-6

@@ -46,7 +46,7 @@ class ArrowEngine:
             self._columns = tuple(self._parquet.schema_arrow.names)
         else:
             self._parquet = None
-            self._stream: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
+            self._stream: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")
             self._size = 0 if self.path == "-" else max(1, Path(self.path).stat().st_size)
             self._delimiter, self._columns = self._read_header()
         if len(set(self._columns)) < len(self._columns):
