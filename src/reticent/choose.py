@@ -7,9 +7,10 @@ ever a float.
 """
 
 import hashlib
+import hmac
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import accumulate, combinations, count
@@ -26,6 +27,7 @@ __all__ = [
     "ByteSource",
     "Source",
     "Words",
+    "derived",
     "enumerate_law",
     "exp_lower_bound",
     "from_os",
@@ -36,6 +38,7 @@ __all__ = [
 T = TypeVar("T")
 WORD = 2**64
 """Denominator of every threshold: `bern(threshold)` is true with probability threshold / 2**64."""
+_SECRET_BYTES = 32
 
 
 class Source(Protocol):
@@ -113,7 +116,37 @@ def from_os() -> ByteSource:
 
 def seeded(seed: bytes) -> ByteSource:
     """A repeatable stream for simulation: SHA-256(seed || 4-byte big-endian counter 0, 1, 2, ...)."""
-    blocks = (hashlib.sha256(seed + i.to_bytes(4, "big")).digest() for i in count())
+    return _from_blocks(hashlib.sha256(seed + i.to_bytes(4, "big")).digest() for i in count())
+
+
+def derived(secret: bytes, *labels: str | int) -> ByteSource:
+    """The same stream for the same secret and labels, and to anyone without the secret like fresh coins.
+
+    Block i = 0, 1, 2, … is HMAC-SHA-256(secret, labels || i in 8 bytes), big-endian. Each label is written as "t" for a
+    text or "i" for an integer, the number of its bytes in 4, and its UTF-8 or decimal digits, so that no two lists of
+    labels are written alike.
+
+    Source: section 8 of our specification (a device repeats its question without storing it).
+    Raises ParameterError for a secret of fewer than 32 bytes or a label that is neither text nor an integer.
+
+    >>> secret = bytes(range(32))
+    >>> derived(secret, "race", 0).below(1000) == derived(secret, "race", 0).below(1000)
+    True
+    """
+    if not isinstance(secret, bytes) or len(secret) < _SECRET_BYTES:
+        raise ParameterError(f"A secret is at least {_SECRET_BYTES} random bytes; take secrets.token_bytes(32).")
+    prefix = b"".join(_label_bytes(label) for label in labels)
+    return _from_blocks(hmac.digest(secret, prefix + i.to_bytes(8, "big"), "sha256") for i in count())
+
+
+def _label_bytes(label: str | int) -> bytes:
+    if isinstance(label, bool) or not isinstance(label, (str, int)):
+        raise ParameterError(f"A label is a text or an integer, not {type(label).__name__}.")
+    written = str(label).encode()
+    return (b"t" if isinstance(label, str) else b"i") + len(written).to_bytes(4, "big") + written
+
+
+def _from_blocks(blocks: Iterator[bytes]) -> ByteSource:
     buffer = bytearray()
 
     def read(n: int) -> bytes:

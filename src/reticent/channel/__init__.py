@@ -1,8 +1,9 @@
 """Channels: P(report | answer)."""
 
-from reticent.channel.channel import Channel
-from reticent.channel.composition import Composition, channel_from_json, then
+from reticent.channel.channel import Channel, channel_from_json
+from reticent.channel.composition import Composition, then
+from reticent.channel.product import Product, joint_reports
 from reticent.channel.subset import Subset
 from reticent.channel.table import Table
 
-__all__ = ["Channel", "Composition", "Subset", "Table", "channel_from_json", "then"]
+__all__ = ["Channel", "Composition", "Product", "Subset", "Table", "channel_from_json", "joint_reports", "then"]

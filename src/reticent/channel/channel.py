@@ -12,13 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.choose import Source, Words, from_os, log_upper_bound
-from reticent.domain import Categorical
+from reticent.domain import Categorical, MissingRule
 from reticent.errors import AnswerError, ChannelError, ReportError
 from reticent.keys import Keys
 from reticent.reports import Reports
@@ -31,6 +31,11 @@ class Channel(ABC):
     """A mechanism P(report | answer) over a domain, with exact rational probabilities."""
 
     domain: Categorical
+    _kinds: ClassVar[dict[str, type[Channel]]] = {}
+
+    def __init_subclass__(cls, kind: str, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        Channel._kinds[kind] = cls
 
     # --- the law ---------------------------------------------------------------------------------------------
     @property
@@ -81,6 +86,11 @@ class Channel(ABC):
     @abstractmethod
     def law_json(self) -> dict[str, Any]:
         """The channel without its domain, as JSON."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, document: dict[str, Any]) -> Channel:
+        """The channel that `to_json` wrote."""
 
     @abstractmethod
     def describe(self, key: int) -> str:
@@ -150,30 +160,25 @@ class Channel(ABC):
         answers: Iterable[Any],
         *,
         seed: int | str | bytes | None = None,
-        missing: Literal["refuse", "skip"] = "refuse",
+        missing: MissingRule = "refuse",
     ) -> Reports:
         """One report per answer, in the same order and of the same length.
 
         Coins come from the operating system; `seed` is for simulation only and marks the reports as simulated.
-        Missing answers are refused, or with `missing="skip"` kept in place as missing and counted.
-        Raises AnswerError for answers outside the domain.
+        Missing answers are refused; with `missing="skip"` kept in place as missing and counted; with "symbol" they
+        report as the category "no answer". Raises AnswerError for answers outside the domain.
         """
-        if missing not in ("refuse", "skip"):
-            raise AnswerError(f'missing={missing!r} is not known; allowed: "refuse", "skip".')
-        codes = self.domain.encode(answers)
+        return self.draw_codes(self.domain.encode(answers, missing), Words(seed), simulated=seed is not None)
+
+    def draw_codes(self, codes: NDArray[np.int64], words: Words, simulated: bool = False) -> Reports:
+        """One report per code of the domain; −1 stays missing."""
         present = codes >= 0
-        n_missing = int(codes.size - present.sum())
-        if n_missing and missing == "refuse":
-            raise AnswerError(
-                f'{n_missing} of {codes.size} answers to "{self.domain.name}" are missing. Give missing="skip" to count '
-                'them apart, or make "no answer" a category of the domain.',
-                n_missing=n_missing,
-            )
         # A missing answer draws too, from category 0, and is then blanked: length and time do not tell.
-        keys = self.draw_keys(np.where(present, codes, 0), Words(seed))
-        if n_missing:
-            keys[~present] = 0
-        return Reports(self, keys, present if n_missing else None, simulated=seed is not None)
+        keys = self.draw_keys(np.where(present, codes, 0), words)
+        if present.all():
+            return Reports(self, keys, None, simulated)
+        keys[~present] = 0
+        return Reports(self, keys, present, simulated)
 
     def check_keys(self, keys: Keys) -> None:
         """Raises ReportError naming how many of the keys this channel cannot have sent."""
@@ -209,3 +214,18 @@ class Channel(ABC):
 def json_integer(value: int) -> int | str:
     """An integer as JSON keeps it: exact, hence text above 2^53."""
     return value if abs(value) <= 2**53 else str(value)
+
+
+def channel_from_json(document: dict[str, Any]) -> Channel:
+    """The channel written by `to_json`, of whatever kind.
+
+    Raises ChannelError for a kind that is not known or a field that is missing.
+    """
+    kinds = Channel._kinds
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ChannelError(f"Unknown channel kind {kind!r}; known: {', '.join(sorted(kinds))}.")
+    try:
+        return kinds[kind].from_json(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        raise ChannelError(f'The document of a channel of kind "{kind}" lacks or garbles {fault}.') from fault

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.channel.channel import Channel
-from reticent.channel.subset import Subset
+from reticent.channel.channel import Channel, channel_from_json
 from reticent.channel.table import Table
 from reticent.choose import Source, Words
 from reticent.domain import Categorical
@@ -20,7 +19,7 @@ from reticent.keys import Keys, integers_from_keys
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Composition(Channel):
+class Composition(Channel, kind="composition"):
     """A private table first, then a channel over its reports. The table's coins are never sent."""
 
     first: Table
@@ -128,21 +127,3 @@ def then(first: Channel, second: Channel) -> Channel:
         weights = tuple(tuple(row) for row in product)
         return Table(first.domain, second.reports, None, weights, first.denominator * second.denominator)
     return Composition(first, second)
-
-
-_KINDS: dict[str, Any] = {"table": Table, "subset": Subset, "composition": Composition}
-
-
-def channel_from_json(document: dict[str, Any]) -> Channel:
-    """The channel written by `to_json`, of whatever kind.
-
-    Raises ChannelError for a kind that is not known or a field that is missing.
-    """
-    kind = document.get("kind") if isinstance(document, dict) else None
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise ChannelError(f"Unknown channel kind {kind!r}; known: {', '.join(sorted(_KINDS))}.")
-    try:
-        channel: Channel = _KINDS[kind].from_json(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as fault:
-        raise ChannelError(f'The document of a channel of kind "{kind}" lacks or garbles {fault}.') from fault
-    return channel

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reticent.bulk import subset_masks
 from reticent.channel.channel import Channel, json_integer
 from reticent.choose import Source, Words
-from reticent.domain import Categorical
+from reticent.domain import Categorical, domain_from_json
 from reticent.errors import ChannelError
 from reticent.keys import Keys, key_dtype, keys_from_integers
 from reticent.rows import MaskRows, Rows
@@ -31,7 +31,7 @@ Sizes = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Subset(Channel):
+class Subset(Channel, kind="subset"):
     """Report a set of categories, which holds the answer with probability keep / 2^64.
 
     Given that it does, its size is drawn by the integer weights `sizes` (or "uniform": every set of 2 to
@@ -304,7 +304,7 @@ class Subset(Channel):
         """The channel that `to_json` wrote."""
         sizes = document["sizes"]
         return cls(
-            Categorical.from_json(document["domain"]),
+            domain_from_json(document["domain"]),
             "uniform" if sizes == "uniform" else _sizes_from_json(sizes),
             int(document.get("keep", WORD)),
             _sizes_from_json(document.get("miss_sizes", [])),

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from reticent.bulk import inverse_cdf, symmetric
 from reticent.channel.channel import Channel, json_integer
 from reticent.choose import Source, Words
-from reticent.domain import Categorical
+from reticent.domain import Categorical, domain_from_json
 from reticent.errors import ChannelError
 from reticent.keys import Keys, key_dtype
 
@@ -23,7 +23,7 @@ _DENOMINATOR = 2**53
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Table(Channel):
+class Table(Channel, kind="table"):
     """P(report z | x) = weights[z][x] / denominator, or one of three symbolic laws that need no matrix.
 
     `keep` alone: randomised response on the domain itself, the true category with probability keep / 2^64 and every
@@ -196,7 +196,7 @@ class Table(Channel):
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Table:
         """The table that `to_json` wrote."""
-        domain = Categorical.from_json(document["domain"])
+        domain = domain_from_json(document["domain"])
         title = document.get("title", "channel table")
         if document.get("law") == "symmetric":
             return cls(domain, domain.categories, int(document["keep"]), title=title)

@@ -1,100 +1,21 @@
-"""The likelihood of observed reports, in the forms a solver needs and never larger than it needs.
-
-A tally of n_rows different reports read through a channel is a matrix L of shape (n_rows, n_categories),
-L[i, j] proportional to P(report i | category j). The solver asks for four things only: L w, L'v, a weighted
-Gram matrix of some columns, and the rows that remain once one share is held fixed. Every structure here gives
-those four.
+"""Rows that are sets of categories, one bit per category.
 
 Source: Wang and Ding, Subset Privacy, arXiv 2107.02013 (a subset's row is its 0/1 vector, up to a factor).
 """
 
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reticent.errors import ParameterError
-
-Floats = NDArray[np.float64]
-Columns = NDArray[np.intp]
+from reticent.rows.dense import DenseRows
+from reticent.rows.structure import Columns, Floats, Rows
 
 # Below this many rows one dense product is cheaper than looking masks up in tables.
 DENSE_BELOW = 1000
 CHUNK_BITS = 12
-
-
-class Rows(Protocol):
-    """Likelihood rows L, shape (n_rows, n_categories)."""
-
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def n_categories(self) -> int: ...
-
-    def mv(self, w: Floats) -> Floats:
-        """L w, shape (n_rows,)."""
-        ...
-
-    def rmv(self, v: Floats) -> Floats:
-        """L'v, shape (n_categories,)."""
-        ...
-
-    def gram(self, d: Floats, columns: Columns) -> Floats:
-        """L_S' diag(d) L_S over the columns S, with d >= 0; shape (len(columns), len(columns))."""
-        ...
-
-    def dense(self) -> Floats:
-        """L itself, shape (n_rows, n_categories)."""
-        ...
-
-    def fix(self, j: int, t: float) -> "Rows":
-        """Rows (1-t) L_k + t L_j over the categories k other than j: what is left once w_j = t."""
-        ...
-
-
-class DenseRows:
-    """Rows held as a plain matrix, shape (n_rows, n_categories).
-
-    >>> DenseRows([[0.75, 0.25], [0.25, 0.75]]).mv(np.array([1.0, 0.0])).tolist()
-    [0.75, 0.25]
-    """
-
-    def __init__(self, matrix: ArrayLike) -> None:
-        self.matrix: Floats = np.asarray(matrix, dtype=np.float64)
-        if self.matrix.ndim != 2:
-            raise ParameterError(
-                f"likelihood rows have shape {self.matrix.shape}; give a matrix (n_rows, n_categories).",
-                shape=self.matrix.shape,
-            )
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.matrix.shape[0])
-
-    @property
-    def n_categories(self) -> int:
-        return int(self.matrix.shape[1])
-
-    def mv(self, w: Floats) -> Floats:
-        return self.matrix @ w
-
-    def rmv(self, v: Floats) -> Floats:
-        return v @ self.matrix
-
-    def gram(self, d: Floats, columns: Columns) -> Floats:
-        everything = len(columns) == self.n_categories
-        half = (self.matrix if everything else self.matrix[:, columns]) * np.sqrt(d)[:, None]
-        return half.T @ half  # the same array twice: BLAS does half the work
-
-    def dense(self) -> Floats:
-        return self.matrix
-
-    def fix(self, j: int, t: float) -> Rows:
-        others = np.delete(self.matrix, j, axis=1)
-        return DenseRows((1.0 - t) * others + t * self.matrix[:, [j]])
 
 
 class MaskRows:
@@ -131,7 +52,7 @@ class MaskRows:
                 bits=8 * packed.shape[1],
                 n_categories=n_categories,
             )
-        self._bytes = np.ascontiguousarray(packed[:, :width].T)
+        self._bytes = np.array(packed[:, :width].T, order="C")  # a copy: the masks are the caller's
         if n_categories % 8:
             self._bytes[-1] &= np.uint8(2 ** (n_categories % 8) - 1)
         self._n_categories = n_categories
@@ -223,51 +144,6 @@ class MaskRows:
         kept = np.packbits(np.delete(bits, j, axis=1), axis=1, bitorder="little")
         held = self.offset + t * self.scale * bits[:, j]
         return MaskRows(kept, self.n_categories - 1, held, (1.0 - t) * self.scale)
-
-
-class StackedRows:
-    """Rows of several tallies over one domain, one below the other.
-
-    >>> StackedRows([DenseRows([[1.0, 0.0]]), DenseRows([[0.5, 1.0]])]).n_rows
-    2
-    """
-
-    def __init__(self, parts: Sequence[Rows]) -> None:
-        widths = sorted({part.n_categories for part in parts})
-        if len(widths) != 1:
-            raise ParameterError(
-                f"rows to stack have {widths or 'no'} categories; give at least one part, over one domain.",
-                n_categories=widths,
-            )
-        self.parts = tuple(parts)
-        self._cuts = np.cumsum([part.n_rows for part in parts])[:-1]
-
-    @property
-    def n_rows(self) -> int:
-        return sum(part.n_rows for part in self.parts)
-
-    @property
-    def n_categories(self) -> int:
-        return self.parts[0].n_categories
-
-    def mv(self, w: Floats) -> Floats:
-        return np.concatenate([part.mv(w) for part in self.parts])
-
-    def rmv(self, v: Floats) -> Floats:
-        pieces = np.split(v, self._cuts)
-        sums = [part.rmv(piece) for part, piece in zip(self.parts, pieces, strict=True)]
-        return np.asarray(np.sum(sums, axis=0))
-
-    def gram(self, d: Floats, columns: Columns) -> Floats:
-        pieces = np.split(d, self._cuts)
-        grams = [part.gram(piece, columns) for part, piece in zip(self.parts, pieces, strict=True)]
-        return np.asarray(np.sum(grams, axis=0))
-
-    def dense(self) -> Floats:
-        return np.vstack([part.dense() for part in self.parts])
-
-    def fix(self, j: int, t: float) -> Rows:
-        return StackedRows([part.fix(j, t) for part in self.parts])
 
 
 def _bit_table(bits: int) -> Floats:

@@ -1,16 +1,21 @@
-"""Domains: what an answer can be. Categories come from the questionnaire, never from the answers."""
+"""Categorical: a question with a fixed list of answers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.errors import AnswerError, DomainError
+
+NO_ANSWER = "no answer"
+MissingRule = Literal["refuse", "skip", "symbol"]
+MISSING_RULES = ("refuse", "skip", "symbol")
+MISSING, OUTSIDE = -1, -2
 
 
 @dataclass(frozen=True)
@@ -55,16 +60,20 @@ class Categorical:
     def __len__(self) -> int:
         return len(self.categories)
 
-    def encode(self, answers: Iterable[Any]) -> NDArray[np.int64]:
+    def encode(self, answers: Iterable[Any], missing: MissingRule = "skip") -> NDArray[np.int64]:
         """Positions of the answers in `categories`, shape `(n,)`; −1 where the answer is missing (None or NaN).
 
-        Accepts lists, NumPy arrays and pandas, polars or Arrow columns.
+        Accepts lists, NumPy arrays and pandas, polars or Arrow columns. `missing="symbol"` takes a missing answer as
+        the category "no answer", "refuse" as an error.
         Raises AnswerError when an answer is not a category; it says how many and where, never what.
         """
-        values = _to_list(answers)
+        return self.gather([self._positions(answers)], missing)
+
+    def _positions(self, answers: Iterable[Any]) -> NDArray[np.int64]:
+        values = to_list(answers)
         lookup: dict[Any, int] = {label: code for code, label in enumerate(self.categories)}
         codes = np.fromiter((_code(value, lookup) for value in values), dtype=np.int64, count=len(values))
-        outside = np.flatnonzero(codes == _OUTSIDE)
+        outside = np.flatnonzero(codes == OUTSIDE)
         if outside.size:
             raise AnswerError(
                 f'{outside.size} of {codes.size} answers to "{self.name}" are not among its {len(self)} categories '
@@ -75,19 +84,48 @@ class Categorical:
             )
         return codes
 
+    @property
+    def parts(self) -> tuple[Categorical, ...]:
+        """The questions behind the domain: this one."""
+        return (self,)
+
+    def gather(self, columns: Sequence[NDArray[np.int64]], missing: MissingRule, where: str = "") -> NDArray[np.int64]:
+        """The codes of the domain from those of each part, missing answers (−1) treated by the rule.
+
+        `where` ends the sentence of the refusal. Raises AnswerError for a missing answer under "refuse", DomainError
+        under "symbol" when the domain has no category "no answer".
+        """
+        (codes,) = columns
+        if missing == "symbol":
+            self.require_no_answer()
+            return np.where(codes < 0, self.categories.index(NO_ANSWER), codes)
+        return self._settled(codes, missing, where)
+
+    def _settled(self, codes: NDArray[np.int64], missing: MissingRule, where: str) -> NDArray[np.int64]:
+        if missing not in MISSING_RULES:
+            raise AnswerError(f'missing={missing!r} is not known; allowed: "refuse", "skip", "symbol".')
+        absent = int((codes < 0).sum())
+        if absent and missing == "refuse":
+            raise AnswerError(
+                f'{absent} of {codes.size} answers to "{self.name}" are missing{where}. Give missing="skip" (--missing skip) '
+                f'to count them apart, or missing="symbol" and a category "{NO_ANSWER}", which also hides who did not answer.',
+                n_missing=absent,
+            )
+        return codes
+
+    def require_no_answer(self) -> None:
+        """Raises DomainError when a part of the domain lacks the category "no answer"."""
+        for part in self.parts:
+            if NO_ANSWER not in part.categories:
+                raise DomainError(
+                    f'missing="symbol" needs the category "{NO_ANSWER}", and "{part.name}" does not have it. Add it, or '
+                    'use "skip".',
+                    name=part.name,
+                )
+
     def to_json(self) -> dict[str, Any]:
         """The domain as JSON."""
         return {"kind": "categorical", "name": self.name, "categories": list(self.categories)}
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Categorical:
-        """The domain that `to_json` wrote."""
-        if document.get("kind") != "categorical":
-            raise DomainError(f'Unknown domain kind {document.get("kind")!r}; known: "categorical".')
-        return cls(document["name"], document["categories"])
-
-
-_MISSING, _OUTSIDE = -1, -2
 
 
 def _label(name: str, value: object) -> str:
@@ -102,21 +140,22 @@ def _label(name: str, value: object) -> str:
 
 def _code(value: Any, lookup: dict[Any, int]) -> int:
     try:
-        code = lookup.get(value, _OUTSIDE)
+        code = lookup.get(value, OUTSIDE)
     except TypeError:  # unhashable: no category
-        return _OUTSIDE
-    if code != _OUTSIDE:
+        return OUTSIDE
+    if code != OUTSIDE:
         return code
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
-        return _MISSING
+        return MISSING
     if isinstance(value, (float, np.floating)) and value.is_integer():  # a column of whole numbers with gaps
         value = int(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return lookup.get(str(value), _OUTSIDE) if abs(int(value)) < 2**64 else _OUTSIDE
-    return _OUTSIDE
+        return lookup.get(str(value), OUTSIDE) if abs(int(value)) < 2**64 else OUTSIDE
+    return OUTSIDE
 
 
-def _to_list(answers: Iterable[Any]) -> list[Any]:
+def to_list(answers: Iterable[Any]) -> list[Any]:
+    """A column of any library as a list. Raises AnswerError for a single text and for what is no list."""
     for method in ("to_pylist", "to_list", "tolist"):  # Arrow; pandas and polars; NumPy
         if hasattr(answers, method):
             return list(getattr(answers, method)())
