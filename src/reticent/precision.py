@@ -11,21 +11,30 @@ Source: Wang and Ding, Subset Privacy (arXiv 2107.02013); sections 11 and 12 of 
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
+from math import inf, prod
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 
-from reticent.channel import Channel
+from reticent.channel import Channel, Product, Subset, Table
 from reticent.errors import EstimateError, ParameterError
 from reticent.keys import Keys
 from reticent.measures.prior import as_prior
+from reticent.measures.sizes import sizes_of
+from reticent.rows import DenseRows, KroneckerRows
 
 Floats = NDArray[np.float64]
 Form = Literal["centred", "inverse", "affine"]
 Estimator = Literal["maximum_likelihood", "moments", "sample"]
 LISTED = 2**22
+ILL_CONDITIONED = 1e6
+ROUNDING = 1e-13  # an eigenvalue of J below this share of the largest is 0
 
 
 def lists_its_reports(channel: Channel) -> bool:
@@ -42,36 +51,136 @@ def information(matrix: Floats, shares: Floats) -> Floats:
 
 def rank(channel: Channel) -> int:
     """Rank of the channel: the shares can be told from reports only when it equals the number of categories."""
+    return _curvature(channel)[0]
+
+
+def condition_number(channel: Channel) -> float:
+    """How unevenly a channel tells shares apart: largest over smallest eigenvalue of J(w) at equal shares w.
+
+    Infinite when the shares cannot be told from reports. Where reports are too many and J has no closed form, that of
+    Q = (P(j supported | x)), or NaN. Source: section 10 of our specification.
+    """
+    return _curvature(channel)[1]
+
+
+@lru_cache(maxsize=256)
+def _curvature(channel: Channel) -> tuple[int, float]:
+    """Rank and condition number of J at equal shares, whose largest eigenvalue is p."""
+    p = channel.n_categories
+    if isinstance(channel, Product):
+        parts = [_curvature(part) for part in channel.channels]
+        return prod(own for own, _ in parts), prod(number for _, number in parts)
+    if _symmetric(channel):
+        told = _told_apart(channel)
+        return (p, p / told) if told > 0 else (1, inf)
+    if lists_its_reports(channel):
+        values = np.linalg.eigvalsh(_information_at_equal_shares(channel))
+        kept = values > ROUNDING * p
+        return int(kept.sum()), p / float(values[0]) if kept.all() else inf
+    rates = distinct_rates(channel)
+    if rates is None:
+        return p, float("nan")
+    spread, along = abs(float(rates[0] - rates[1])), float(rates[0] + (p - 1) * rates[1])
+    return p, max(spread, along) / min(spread, along)
+
+
+def _symmetric(channel: Channel) -> bool:
+    """Whether the law is the same after any renaming of the categories, in a form whose J is known."""
+    return isinstance(channel, Subset) or (isinstance(channel, Table) and channel.keep is not None)
+
+
+def _told_apart(channel: Channel) -> float:
+    """The eigenvalue of J at equal shares that all vectors of sum 0 share, for symmetric channels.
+
+    p/(p−1) Σ_k (h_k (p−k) − m_k k)² / (k (p−k) (h_k + m_k)), h_k and m_k the chances of a set of size k with and without
+    the answer; randomised response reports sets of one category.
+    """
+    p = channel.n_categories
+    if isinstance(channel, Subset):
+        law = sizes_of(channel)
+        some = (law.size < p) & (law.hit + law.miss > 0)
+        k, hit, miss = law.size[some], law.hit[some], law.miss[some]
+    else:
+        kept, stray = (float(rate) for rate in channel.support_rates or (0, 0))
+        k, hit, miss = np.ones(1), np.array([kept]), np.array([(p - 1) * stray])
+    excess = (hit * (p - k) - miss * k) ** 2 / (k * (p - k) * (hit + miss))
+    told = float(p * excess.sum() / (p - 1))
+    return told if told > ROUNDING * ROUNDING else 0.0
+
+
+def _information_at_equal_shares(channel: Channel) -> Floats:
+    """J at equal shares, shape `(p, p)`; the identity for a channel too large to say."""
+    p = channel.n_categories
+    if isinstance(channel, Product):
+        parts = [DenseRows(_information_at_equal_shares(part)) for part in channel.channels]
+        cells = np.unravel_index(np.arange(p), [part.n_rows for part in parts])
+        return KroneckerRows(parts, list(cells)).dense()
+    if _symmetric(channel):
+        told = _told_apart(channel)
+        return told * np.eye(p) + (1 - told / p)
+    return information(channel.matrix(), np.full(p, 1 / p)) if lists_its_reports(channel) else np.eye(p)
+
+
+def distinct_rates(channel: Channel) -> tuple[Fraction, Fraction] | None:
+    """(keep, stray) of a channel with constant support rates that differ; None for any other."""
     rates = channel.support_rates
-    if rates is not None:
-        return channel.n_categories if rates[0] != rates[1] else 1
-    if not lists_its_reports(channel):
-        return channel.n_categories
-    uniform = np.full(channel.n_categories, 1 / channel.n_categories)
-    return int(np.linalg.matrix_rank(information(channel.matrix(), uniform), hermitian=True, tol=1e-10))
+    return None if rates is None or rates[0] == rates[1] else rates
 
 
-def require_identifiable(channel: Channel) -> None:
-    """Raises EstimateError when different shares give the same reports."""
-    found = rank(channel)
-    if found < channel.n_categories:
+def has_linear_scores(channel: Channel) -> bool:
+    """Whether `linear_scores` works: support rates that differ, few enough reports to list, or a product of such."""
+    if isinstance(channel, Product):
+        return all(has_linear_scores(part) for part in channel.channels)
+    return distinct_rates(channel) is not None or lists_its_reports(channel)
+
+
+def require_identifiable(*channels: Channel) -> None:
+    """Raises EstimateError when different shares give the same reports, of every one of these channels."""
+    different = list(dict.fromkeys(channels))
+    p, found = different[0].n_categories, max(rank(one) for one in different)
+    if found < p and sum(rank(one) - 1 for one in different) >= p - 1:
+        together = np.sum([_information_at_equal_shares(one) for one in different], axis=0)
+        found = int((np.linalg.eigvalsh(together) > ROUNDING * p).sum())
+    if found < p:
         raise EstimateError(
-            f'{channel.name} on "{channel.domain.name}" has rank {found} of {channel.n_categories}: different shares give '
+            f"{_names(different)} has rank {found} of {p}: different shares give "
             "the same reports, so they cannot be estimated. Use a channel whose reports tell the categories apart.",
             rank=found,
         )
+
+
+def warn_if_ill_conditioned(*channels: Channel) -> None:
+    """Warns when every channel that identifies the shares by itself has a condition number above 1e6."""
+    numbers = [number for number in map(condition_number, channels) if number < inf]
+    if numbers and min(numbers) > ILL_CONDITIONED:
+        warnings.warn(
+            f"{_names(channels)} has condition number {min(numbers):.1e}: some differences between shares hardly change the "
+            "reports, so it takes very many to see them. Prefer a channel that tells the categories apart better.",
+            stacklevel=3,
+        )
+
+
+def _names(channels: Sequence[Channel]) -> str:
+    names = dict.fromkeys(channel.name for channel in channels)
+    return f'{" with ".join(names)} on "{channels[0].domain.name}"'
 
 
 def linear_scores(channel: Channel, keys: Keys, form: Form = "centred") -> Floats:
     """Scores s(report), shape `(n_reports, p)`, whose mean over reports estimates the shares without bias.
 
     Channels with constant support rates: (1_A − stray)/(keep − stray) is "affine"; "centred" moves it to sum 1;
-    "inverse" is Q⁻¹ 1_A. Others: the efficient scores at equal shares, K-weighted, which sum to 1.
+    "inverse" is Q⁻¹ 1_A. Others: the efficient scores at equal shares, K-weighted, which sum to 1. A product's scores
+    are the Kronecker products of its parts'.
     """
     if form not in ("centred", "inverse", "affine"):
         raise ParameterError(f'form is {form!r}; allowed: "centred", "inverse", "affine".', form=form)
     require_identifiable(channel)
-    p, rates = channel.n_categories, channel.support_rates
+    if isinstance(channel, Product):
+        parts = zip(channel.channels, channel.split(keys), strict=True)
+        one_each = np.arange(len(keys))
+        scores = [DenseRows(linear_scores(part, own, form)) for part, own in parts]
+        return KroneckerRows(scores, [one_each] * len(scores)).dense()
+    p, rates = channel.n_categories, distinct_rates(channel)
     if rates is None:
         return _efficient_scores(channel, keys)
     keep, spread = float(rates[0]), float(rates[0] - rates[1])
@@ -125,15 +234,25 @@ def asymptotic_covariance(
         )
     matrix = channel.matrix()
     if estimator == "maximum_likelihood":
-        return np.linalg.inv(information(matrix, w)) - np.outer(w, w)
+        return _efficient_covariance(matrix, w)
     scores = linear_scores(channel, channel.keys(), form)
     return np.asarray(scores.T @ ((matrix @ w)[:, None] * scores)) - np.outer(w, w)
 
 
+def _efficient_covariance(matrix: Floats, w: Floats) -> Floats:
+    """J⁻¹ − wwᵀ, with its limit where some reports never come: what they would say of the shares is then known."""
+    never = matrix[matrix @ w <= 0]
+    inside = information(matrix, w)
+    if not never.any():
+        return np.linalg.inv(inside) - np.outer(w, w)
+    free = null_space(never)
+    return np.asarray(free @ np.linalg.inv(free.T @ inside @ free) @ free.T - np.outer(w, w))
+
+
 def membership_rates(channel: Channel) -> tuple[Fraction, Fraction]:
     """(keep, stray) of the channel. Raises EstimateError when it has no constant pair."""
-    rates = channel.support_rates
-    if rates is None or rates[0] == rates[1]:
+    rates = distinct_rates(channel)
+    if rates is None:
         raise EstimateError(
             f"{channel.name} has no pair of constant support rates, which a Clopper–Pearson interval needs. "
             'Use method="profile".'

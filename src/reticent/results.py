@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reticent import intervals
-from reticent.domain import Categorical
+from reticent.domain import Categorical, ProductDomain
 from reticent.errors import EstimateError, ParameterError
 from reticent.intervals import ConfidenceInterval
 from reticent.likelihood import Fit
-from reticent.tallies import PatternTally
+from reticent.tallies import PatternTally, Tally, WeightedTally
 
 Floats = NDArray[np.float64]
 Method = Literal["profile", "score", "clopper-pearson", "wald"]
@@ -26,7 +26,7 @@ PROFILE_LIMIT = 1_000_000
 
 @dataclass(frozen=True)
 class Scalar:
-    """One number with its standard error.
+    """One number with its standard error (NaN where none holds, and then with a likelihood interval).
 
     >>> Scalar(0.5, 0.1).confidence_interval(0.95).low.round(3).tolist()
     [0.304]
@@ -34,9 +34,13 @@ class Scalar:
 
     value: float
     standard_error: float
+    ends: Callable[[float], tuple[float, float]] | None = field(default=None, repr=False, compare=False)
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
-        """value ± z · standard error."""
+        """value ± z · standard error; for a contrast that touches a share of 0, profile likelihood."""
+        if self.ends is not None:
+            low, high = self.ends(confidence_level)
+            return ConfidenceInterval(np.array([low]), np.array([high]), confidence_level, "profile")
         return intervals.wald(np.array([self.value]), np.array([self.standard_error]), confidence_level)
 
     def to_json(self) -> dict[str, Any]:
@@ -52,23 +56,33 @@ class Shares:
     None for maximum likelihood. `covariance` (p, p) is of the unconstrained estimate where there is one; None above
     500 categories. `standard_errors` are NaN where a share is on the boundary. `fit` is the certificate of maximum
     likelihood; `range_low`, `range_high` enclose every maximiser, and `unique` says whether there is one only.
+    `margin_of` names the table these shares were added up from.
     """
 
     domain: Categorical
     probabilities: Floats
     standard_errors: Floats
     covariance: Floats | None
-    tallies: tuple[PatternTally, ...]
+    tallies: tuple[Tally, ...]
     estimator: str
     unconstrained: Floats | None = None
     fit: Fit | None = None
     range_low: Floats | None = None
     range_high: Floats | None = None
+    margin_of: str | None = None
 
     @property
     def n(self) -> int:
         """How many reports."""
         return sum(tally.n for tally in self.tallies)
+
+    @property
+    def effective_n(self) -> float | None:
+        """Kish's effective number of reports, (Σw)²/Σw², of weighted tallies; None without weights."""
+        heavy = [one for one in self.tallies if isinstance(one, WeightedTally)]
+        if not heavy:
+            return None
+        return sum(one.total_weight for one in heavy) ** 2 / sum(float(one.squares.sum()) for one in heavy)
 
     @property
     def missing(self) -> int:
@@ -106,26 +120,31 @@ class Shares:
         """An interval for each share.
 
         Default: profile likelihood while reports × categories ≤ 10^6, else efficient score, for maximum likelihood
-        and one step; wald for moments. "clopper-pearson" holds its level for every n. `target="respondents"` leaves
-        out the sampling of the respondents themselves (wald only).
-        Raises ParameterError for a method, target or level that is not known.
+        and one step; wald for moments, for weighted tallies and for margins, which have no other. "clopper-pearson"
+        holds its level for every n. `target="respondents"` leaves out the sampling of the respondents themselves (wald
+        only, not for weighted tallies).
+        Raises ParameterError for a method, target or level that is not known, EstimateError for one that the tallies
+        do not allow.
         """
         intervals.check_level(confidence_level)
         if target == "respondents":
             if method not in (None, "wald"):
                 raise ParameterError(f'target="respondents" has wald intervals only, not {method!r}.')
+            if self.effective_n is not None:
+                raise EstimateError("Weights describe a population; weighted shares have no respondents' target.")
             return intervals.wald(self._centre, self._respondent_errors(), confidence_level)
         if target != "population":
             raise ParameterError(f'target is {target!r}; allowed: "population", "respondents".')
         method = method or self._default_method()
+        if method not in ("profile", "score", "clopper-pearson", "wald"):
+            raise ParameterError(f'method is {method!r}; allowed: "profile", "score", "clopper-pearson", "wald".')
         if method == "wald":
             return intervals.wald(self._centre, self.standard_errors, confidence_level)
+        self._require_likelihood(method)
         if method == "clopper-pearson":
             return intervals.clopper_pearson(self.tallies, confidence_level)
         if method == "score":
             return intervals.efficient_score(self.tallies, self.probabilities, confidence_level)
-        if method != "profile":
-            raise ParameterError(f'method is {method!r}; allowed: "profile", "score", "clopper-pearson", "wald".')
         if self.fit is None:
             raise ParameterError(
                 f'Profile intervals belong to maximum_likelihood; {self.estimator} has "wald" and "score".'
@@ -133,10 +152,23 @@ class Shares:
         return intervals.profile(self.tallies, self.fit, confidence_level)
 
     def _default_method(self) -> Method:
-        if self.estimator == "moments":
+        if self.estimator == "moments" or self.effective_n is not None or self.margin_of is not None:
             return "wald"
-        rows = sum(len(tally.keys) for tally in self.tallies)
+        rows = sum(len(tally.keys) for tally in self.tallies if isinstance(tally, PatternTally))
         return "profile" if self.fit is not None and rows * len(self.domain) <= PROFILE_LIMIT else "score"
+
+    def _require_likelihood(self, method: Method) -> None:
+        """Raises EstimateError where only wald intervals hold, with the reason."""
+        if self.effective_n is not None:
+            raise EstimateError(
+                f"A weighted sample has no likelihood of its counts, so {method} intervals do not hold for it; use "
+                'method="wald", whose variance is that of the weighted design.'
+            )
+        if self.margin_of is not None:
+            raise EstimateError(
+                f'Shares added up from {self.margin_of} have wald intervals only. Estimate "{self.domain.name}" from its own '
+                f"reports for {method} intervals."
+            )
 
     @property
     def _centre(self) -> Floats:
@@ -147,22 +179,96 @@ class Shares:
         variance = self.standard_errors**2 - self.probabilities * (1 - self.probabilities) / self.n
         return np.sqrt(np.maximum(variance, 0.0))
 
-    def combine(self, weights: Mapping[str, float] | ArrayLike) -> Scalar:
+    def combine(self, weights: Mapping[str, float] | ArrayLike, minus: Shares | None = None) -> Scalar:
         """A weighted sum of shares, Σ c_j w_j, with its standard error √(cᵀ Cov c) (delta method).
 
-        Weights by label (others 0) or one per category: {"a": 1, "b": -1} is the difference of two shares.
-        Raises ParameterError for unknown labels or a wrong number of weights, EstimateError without a covariance.
+        Weights by label (others 0) or one per category: {"a": 1, "b": -1} is the difference of two shares. Where it
+        touches a share estimated at 0, no standard error holds: it is NaN, and the interval is by profile likelihood.
+        `minus` are the shares of other people, a second group or wave: the result is Σ c_j (w_j − v_j), v theirs, whose
+        variance is the sum of both.
+
+        Raises ParameterError for unknown labels, a wrong number of weights or shares of another question; EstimateError
+        without a covariance, for shares of the same reports, or a difference that touches a share estimated at 0.
         """
         c = self._weights(weights)
-        if self.covariance is None:
-            raise EstimateError("Above 500 categories no covariance is kept; combine fewer categories before asking.")
-        on_boundary = np.isnan(self.standard_errors)
-        if on_boundary.any() and np.ptp(np.append(c[on_boundary], 0.0)) > 0:
+        if minus is not None:
+            return self._difference(minus, c)
+        value, on_boundary = float(c @ self._centre), np.isnan(self.standard_errors)
+        if not (on_boundary.any() and np.ptp(np.append(c[on_boundary], 0.0)) > 0):
+            return Scalar(value, math.sqrt(max(self._variance_of(c), 0.0)))
+        if self.fit is None or self.margin_of is not None or self.effective_n is not None:
             raise EstimateError(
-                "A combined category has an estimated share of 0, where a standard error does not hold. "
-                "Use confidence_interval() of that category, or the moments estimate.",
+                "A combined category has an estimated share of 0, where a standard error does not hold. Combine the shares "
+                "of the moments estimate.",
             )
-        return Scalar(float(c @ self._centre), math.sqrt(max(float(c @ self.covariance @ c), 0.0)))
+        tallies, fit = self.tallies, self.fit
+        return Scalar(value, math.nan, lambda level: intervals.profile_contrast(tallies, fit, c, level))
+
+    def _variance_of(self, c: Floats) -> float:
+        if self.covariance is not None:
+            return float(c @ self.covariance @ c)
+        (used,) = np.nonzero(c)
+        if len(used) > 1 or (self.fit is not None and len(used)):
+            raise EstimateError(
+                "Above 500 categories no covariance is kept, so shares cannot be added up. Merge categories in the answers "
+                "before they are reported; moments keeps the standard error of each share by itself."
+            )
+        return float((c[used] ** 2 * self.standard_errors[used] ** 2).sum())
+
+    def _difference(self, minus: Shares, c: Floats) -> Scalar:
+        if minus.domain != self.domain:
+            raise ParameterError(
+                f'Shares of "{self.domain.name}" minus shares of "{minus.domain.name}": not one question.'
+            )
+        if any(one is other for one in self.tallies for other in minus.tallies):
+            raise EstimateError(
+                "Both shares come from the same reports, so their errors are not independent. Give the shares of other "
+                "people, or combine shares of one estimate."
+            )
+        mine, theirs = self.combine(c), minus.combine(c)
+        if math.isnan(mine.standard_error) or math.isnan(theirs.standard_error):
+            raise EstimateError(
+                "The difference touches a share estimated at 0, where a standard error does not hold. Take the difference "
+                "of moments estimates."
+            )
+        return Scalar(mine.value - theirs.value, math.hypot(mine.standard_error, theirs.standard_error))
+
+    def margin(self, column: str) -> Shares:
+        """The shares of one question of a table of several: sums of cells, with wald intervals.
+
+        Their covariance is A V Aᵀ, A the 0/1 matrix that adds up cells. After maximum likelihood, cells estimated at 0
+        are taken as 0. Raises ParameterError for a question that is not in the table, EstimateError without a covariance.
+        """
+        if not isinstance(self.domain, ProductDomain):
+            raise ParameterError(f'"{self.domain.name}" is one question; only tables of several have margins.')
+        names = [part.name for part in self.domain.parts]
+        if column not in names:
+            raise ParameterError(f'"{column}" is not in the table; its questions are {names}.')
+        if self.covariance is None:
+            raise EstimateError(
+                f"Above 500 cells no covariance is kept, so margins have no errors. Estimate the column by itself: "
+                f'rt.moments(tally, columns=("{column}",)).'
+            )
+        axis, shape = names.index(column), self.domain.shape
+        place = np.unravel_index(np.arange(len(self.domain)), shape)[axis]
+        adding = (place == np.arange(shape[axis])[:, None]).astype(np.float64)
+        covariance = adding @ self.covariance @ adding.T
+        probabilities = adding @ self.probabilities
+        errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        nothing = np.isnan(self.standard_errors).any() & (probabilities <= 0)
+        return Shares(
+            domain=self.domain.parts[axis],
+            probabilities=probabilities,
+            standard_errors=np.where(nothing, np.nan, errors),
+            covariance=covariance,
+            tallies=self.tallies,
+            estimator=self.estimator,
+            unconstrained=None if self.unconstrained is None else adding @ self.unconstrained,
+            fit=self.fit,
+            range_low=None if self.range_low is None else adding @ self.range_low,
+            range_high=None if self.range_high is None else np.minimum(adding @ self.range_high, 1.0),
+            margin_of=self.domain.name,
+        )
 
     def _weights(self, weights: Mapping[str, float] | ArrayLike) -> Floats:
         p = len(self.domain)
@@ -183,6 +289,7 @@ class Shares:
             "question": self.domain.name,
             "estimator": self.estimator,
             "n": self.n,
+            **({} if self.effective_n is None else {"effective_n": self.effective_n}),
             "missing": self.missing,
             "channels": [tally.channel.digest for tally in self.tallies],
             "confidence_level": confidence_level,
