@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -20,10 +19,17 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from reticent.domain import Categorical
+from reticent.engines.counters import KeyCounter, is_key
+from reticent.engines.groups import Groups, count_batches
 from reticent.errors import AnswerError, FileFormatError
 
 BATCH_ROWS = 2**18
+COUNT_ROWS = 2**21
 BLOCK_BYTES = 2**23
+BATCH_BYTES = 2**25
+"""Wide rows come in batches of about so many bytes."""
+TEXT_BITS = 128
+"""What a text is taken to need when a batch is measured out."""
 METADATA_KEY = b"reticent"
 
 
@@ -71,6 +77,13 @@ class ArrowEngine:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """The rows in order as Arrow record batches, restricted to some columns. A CSV can be read once."""
+        self.check_columns(columns)
+        with _readable(self.path, "CSV" if self._parquet is None else "Parquet"):
+            yield from self._csv_batches(columns) if self._parquet is None else self._parquet_batches(columns)
+        self.progress = 1.0
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Raises FileFormatError when the file lacks one of these columns."""
         for name in columns:
             if name not in self._columns:
                 # Without a header line the first names are somebody's answers: count them, do not show them.
@@ -79,16 +92,32 @@ class ArrowEngine:
                     "first line of a CSV holds the names of the columns.",
                     column=name,
                 )
-        with _readable(self.path, "CSV" if self._parquet is None else "Parquet"):
-            yield from self._csv_batches(columns) if self._parquet is None else self._parquet_batches(columns)
-        self.progress = 1.0
 
-    def count(self, columns: Sequence[str]) -> Counter[tuple[Any, ...]]:
-        """How often each combination of values of these columns occurs."""
-        total: Counter[tuple[Any, ...]] = Counter()
-        for batch in self.batches(columns):
-            total.update(count_groups(batch, columns))
-        return total
+    def types(self, columns: Sequence[str]) -> list[Any]:
+        """The Arrow types of some columns; all text in a CSV."""
+        self.check_columns(columns)
+        if self._parquet is None:
+            return [pa.string() for _ in columns]
+        return [self._parquet.schema_arrow.field(name).type for name in columns]
+
+    def count(self, columns: Sequence[str], weight: str | None = None) -> Groups:
+        """How often each combination of values of these columns occurs, and the sums of a column of weights.
+
+        Blocks of unsigned integers and of bytes are counted by counters and sorts; other columns by Arrow's grouping.
+        Raises TallyError when a weight is missing, not positive or not finite.
+        """
+        types = self.types(columns)
+        if weight is not None or not any(is_key(kind) for kind in types):
+            needed = dict.fromkeys([*columns, *([weight] if weight is not None else [])])
+            return count_batches(self.batches(list(needed)), columns, types, weight)
+        counter = KeyCounter(columns, types)
+        text = [name for name, kind in zip(columns, types, strict=True) if pa.types.is_string(kind)]
+        with _readable(self.path, "Parquet"):
+            # Text that is stored as a dictionary is read as one: its values are then looked at once per batch.
+            for batch in self._parquet_batches(columns, COUNT_ROWS, text):
+                counter.add(batch)
+        self.progress = 1.0
+        return counter.groups()
 
     def _read_header(self) -> tuple[str, tuple[str, ...]]:
         try:
@@ -126,12 +155,21 @@ class ArrowEngine:
                     self.progress = min(1.0, self._stream.tell() / self._size)
                 yield batch
 
-    def _parquet_batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        total, done = max(1, self._parquet.metadata.num_rows), 0
-        for batch in self._parquet.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
-            done += batch.num_rows
-            self.progress = done / total
-            yield batch
+    def _parquet_batches(
+        self, columns: Sequence[str], most: int | None = None, dictionaries: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        rows = batch_rows(self.types(columns), most or BATCH_ROWS)
+        # Without a buffer, whole columns of a row group are read at once; with pre_buffer they are all kept to the end.
+        buffer = min(2**20, max(2**14, BATCH_BYTES // max(1, len(columns))))
+        done = 0
+        with pq.ParquetFile(
+            self.path, read_dictionary=list(dictionaries), buffer_size=buffer, pre_buffer=False,
+            page_checksum_verification=True,
+        ) as file:  # fmt: skip
+            for batch in file.iter_batches(batch_size=rows, columns=list(columns)):
+                done += batch.num_rows
+                self.progress = done / max(1, file.metadata.num_rows)
+                yield batch
 
 
 class _Rest(io.RawIOBase):
@@ -173,6 +211,13 @@ class _readable:
             raise FileFormatError(f"{self.path} is not a readable {self.kind} file: {reason}.") from None
 
 
+def batch_rows(types: Sequence[Any], most: int) -> int:
+    """How many rows of columns of these Arrow types make a batch."""
+    fixed = [pa.types.is_primitive(kind) or pa.types.is_fixed_size_binary(kind) for kind in types]
+    bits = sum(kind.bit_width if known else TEXT_BITS for kind, known in zip(types, fixed, strict=True))
+    return min(most, max(1, 8 * BATCH_BYTES // max(1, bits)))
+
+
 def is_parquet(path: str | Path) -> bool:
     """Whether a file name says Parquet."""
     return str(path).lower().endswith((".parquet", ".pq"))
@@ -200,15 +245,3 @@ def encode_column(domain: Categorical, column: Any, first_row: int = 0) -> NDArr
             first=row,
         )
     return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def count_groups(batch: Any, columns: Sequence[str]) -> Counter[tuple[Any, ...]]:
-    """How often each combination of values occurs in a record batch or table."""
-    table = pa.table({f"c{i}": _plain(batch[name]) for i, name in enumerate(columns)})
-    groups = table.group_by(table.column_names, use_threads=False).aggregate([([], "count_all")])
-    values = zip(*(groups[name].to_pylist() for name in table.column_names), strict=True)
-    return Counter(dict(zip(values, groups["count_all"].to_pylist(), strict=True)))
-
-
-def _plain(column: Any) -> Any:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

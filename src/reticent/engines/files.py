@@ -11,10 +11,10 @@ from reticent.engines.storage import replacing
 from reticent.engines.tally_file import read_tally, write_tally
 from reticent.errors import FileFormatError
 from reticent.reports import Reports
-from reticent.tallies import GroupedTally, PatternTally
+from reticent.tallies import GroupedTally, Tally
 
 
-def save(value: Reports | PatternTally | GroupedTally | Design, path: str | Path) -> None:
+def save(value: Reports | Tally | GroupedTally | Design, path: str | Path) -> None:
     """Write reports, a tally or a design to a file; a file is replaced whole or not at all.
 
     Reports: Parquet, or CSV with a JSON sidecar if the name does not end in `.parquet`. Tallies: Parquet.
@@ -25,7 +25,7 @@ def save(value: Reports | PatternTally | GroupedTally | Design, path: str | Path
             value.save(part)
     elif isinstance(value, Reports):
         write_reports(value, path)
-    elif isinstance(value, (PatternTally, GroupedTally)):
+    elif isinstance(value, (Tally, GroupedTally)):
         if not is_parquet(path):
             raise FileFormatError(f"A tally is written as Parquet; give {path} the ending .parquet.")
         write_tally(value, path)
@@ -33,7 +33,7 @@ def save(value: Reports | PatternTally | GroupedTally | Design, path: str | Path
         raise FileFormatError(f"save takes reports, tallies and designs, not {type(value).__name__}.")
 
 
-def load(path: str | Path) -> Reports | PatternTally | GroupedTally | Design:
+def load(path: str | Path) -> Reports | Tally | GroupedTally | Design:
     """Read what `save` wrote. Raises FileFormatError for a damaged or foreign file."""
     if str(path).endswith(".json"):
         return Design.load(path)

@@ -15,18 +15,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from reticent.channel import Channel, Subset, channel_from_json
 from reticent.choose import Words
 from reticent.design import Design, column_seed
-from reticent.engines.arrow import METADATA_KEY, ArrowEngine, encode_column, is_parquet
-from reticent.engines.storage import damage, dump, replacing
-from reticent.errors import AnswerError, FileFormatError, ParameterError
+from reticent.domain import MissingRule
+from reticent.engines.arrow import BATCH_BYTES, METADATA_KEY, ArrowEngine, encode_column, is_parquet
+from reticent.engines.counters import key_values
+from reticent.engines.storage import check_version, damage, dump, replacing
+from reticent.errors import AnswerError, FileFormatError, ParameterError, ReportError
 from reticent.reports import Reports
 
 Progress = Callable[[float], None]
+MOST_NAMED = 20
+"""Of more columns than this, a message names the first."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +54,30 @@ class ReportFile:
                 f"{path} is not a file of reports but {found}. Make reports with `reticent privatize`."
             )
         with damage(path):
-            channels = {name: channel_from_json(channel) for name, channel in document["channels"].items()}
-            return cls(
-                str(path), channels, tuple(document["public"]), bool(document["simulated"]), document.get("rows")
-            )
+            return cls._checked(str(path), document)
+
+    @classmethod
+    def _checked(cls, path: str, document: Mapping[str, Any]) -> ReportFile:
+        """The description, every field of it checked. Raises what `damage` turns into one line."""
+        check_version(document, {1}, path)
+        channels = {name: channel_from_json(channel) for name, channel in document["channels"].items()}
+        public, simulated, rows = document["public"], document["simulated"], document.get("rows")
+        if not channels or any(name != channel.domain.name for name, channel in channels.items()):
+            raise ReportError("the channels do not belong to the columns of their names")
+        if not isinstance(public, list) or not all(isinstance(name, str) for name in public) or {*public} & {*channels}:
+            raise ReportError("the public columns are not a list of names of other columns")
+        if not isinstance(simulated, bool):
+            raise ReportError("simulated is neither true nor false")
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
+            raise ReportError("rows is not a whole number from 0 on")
+        return cls(path, channels, tuple(public), simulated, rows)
 
     def channel(self, column: str) -> Channel:
         """The channel of a question. Raises FileFormatError when the file has no reports on it."""
         if column not in self.channels:
-            listed = ", ".join(f'"{name}"' for name in self.channels)
-            raise FileFormatError(f'{self.path} has no reports on "{column}"; it has {listed}.', column=column)
+            listed = ", ".join(f'"{name}"' for name in list(self.channels)[:MOST_NAMED])
+            more = f" and {len(self.channels) - MOST_NAMED} more" if len(self.channels) > MOST_NAMED else ""
+            raise FileFormatError(f'{self.path} has no reports on "{column}"; it has {listed}{more}.', column=column)
         return self.channels[column]
 
     def to_json(self) -> dict[str, Any]:
@@ -88,8 +107,9 @@ def privatize_file(
 
     Raises AnswerError for answers outside the domain, or missing ones where the design refuses them.
     """
+    keep = [*design.public, *(name for name in keep if name not in design.public)]
     for name in keep:
-        if name in design.columns:
+        if name in design.sources:
             raise AnswerError(f'"{name}" is private in the design; it cannot also be kept as it is.', column=name)
     engine = ArrowEngine(source, missing_values)
     made = [*design.columns, *(f"{name}_coverage" for name in design.columns if coverage)]
@@ -103,16 +123,16 @@ def privatize_file(
     totals = {"rows": 0, **dict.fromkeys(design.columns, 0)}
 
     def private_batches() -> Iterator[pa.Table]:
-        for batch in engine.batches([*keep, *design.columns]):
+        for batch in _narrowed(engine.batches([*keep, *design.sources]), design):
             columns: dict[str, Any] = {name: batch[name] for name in keep}
-            rows = len(batch[next(iter(design.columns))])
             for name, channel in design.columns.items():
-                reports = _draw_batch(channel, batch[name], words[name], design.missing, totals["rows"])
+                answers = [batch[part.name] for part in channel.domain.parts]
+                reports = _draw_batch(channel, answers, words[name], design.missing, totals["rows"])
                 columns[name] = report_array(reports)
                 totals[name] += reports.missing
                 if coverage:
                     columns[f"{name}_coverage"] = _coverage(reports)
-            totals["rows"] += rows
+            totals["rows"] += len(columns[next(iter(design.columns))])
             if progress is not None:
                 progress(engine.progress)
             yield pa.table(columns)
@@ -144,7 +164,7 @@ def read_reports(path: str | Path, column: str | None = None) -> Reports:
             raise FileFormatError(f"{path} has reports on {listed}; name one as column.")
         column = next(iter(description.channels))
     channel = description.channel(column)
-    chunks = [_keys_from_arrow(channel, batch[column], path) for batch in ArrowEngine(path).batches([column])]
+    chunks = [keys_from_arrow(channel, batch[column], path) for batch in ArrowEngine(path).batches([column])]
     empty = channel.draw_many([]).keys
     keys = np.concatenate([empty, *(keys for keys, _ in chunks)])
     valid = np.concatenate([np.zeros(0, dtype=np.bool_), *(valid for _, valid in chunks)])
@@ -152,19 +172,22 @@ def read_reports(path: str | Path, column: str | None = None) -> Reports:
     return Reports(channel, keys, None if valid.all() else valid, description.simulated)
 
 
-def _draw_batch(channel: Channel, column: Any, words: Words, missing: str, first_row: int) -> Reports:
-    codes = encode_column(channel.domain, column, first_row)
-    present = codes >= 0
-    if missing == "refuse" and not present.all():
-        raise AnswerError(
-            f'{int((~present).sum())} answers to "{channel.domain.name}" are missing (first in row '
-            f"{first_row + int(np.argmin(present)) + 1:,}, the header not counted). Skip them (--missing skip), which "
-            'counts them apart, or make "no answer" a category.',
-        )
-    # A missing answer draws too and is then blanked: length and time do not tell.
-    keys = channel.draw_keys(np.where(present, codes, 0), words)
-    keys[~present] = 0
-    return Reports(channel, keys, None if present.all() else present)
+def _narrowed(batches: Iterator[Any], design: Design) -> Iterator[Any]:
+    """The batches, cut so that their reports stay small too: a report may be far wider than the answer."""
+    width = sum(8 + channel.key_bits // 8 for channel in design.columns.values())
+    rows = max(1, BATCH_BYTES // width)
+    for batch in batches:
+        yield from (batch.slice(first, rows) for first in range(0, batch.num_rows, rows))
+
+
+def _draw_batch(
+    channel: Channel, answers: Sequence[Any], words: Words, missing: MissingRule, first_row: int
+) -> Reports:
+    domain = channel.domain
+    codes = [encode_column(part, column, first_row) for part, column in zip(domain.parts, answers, strict=True)]
+    first_missing = int(np.argmax(np.any([column < 0 for column in codes], axis=0))) if len(codes[0]) else 0
+    where = f" (first in row {first_row + first_missing + 1:,}, the header not counted)"
+    return channel.draw_codes(domain.gather(codes, missing, where), words)
 
 
 def report_array(reports: Reports) -> Any:
@@ -203,16 +226,21 @@ def _supported(channel: Channel, keys: Any) -> Any:
     return np.concatenate([np.zeros(0), *((channel.rows(part).dense() > 0).mean(axis=1) for part in parts)])
 
 
-def _keys_from_arrow(channel: Channel, column: Any, path: str | Path) -> tuple[Any, Any]:
+def keys_from_arrow(channel: Channel, column: Any, path: str | Path) -> tuple[Any, Any]:
+    """The keys of an Arrow column of reports and which are not missing. Raises FileFormatError for other columns."""
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
     empty = channel.draw_many([]).keys
     try:
         if empty.ndim == 2:
+            if pa.types.is_fixed_size_binary(column.type) or pa.types.is_binary(column.type):
+                return key_values(column.cast(pa.binary(empty.shape[1]))), valid
             blank = bytes(empty.shape[1])
             rows = [blank if value is None else _as_bytes(value) for value in column.to_pylist()]
             if any(len(row) != len(blank) for row in rows):
                 raise ValueError
             return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), len(blank)).copy(), valid
+        if pa.types.is_string(column.type) and pc.any(pc.invert(pc.match_substring_regex(column, "^[0-9]+$"))).as_py():
+            raise ValueError  # Arrow would read 0x7
         numbers = column.cast(pa.from_numpy_dtype(empty.dtype)).fill_null(0)
         return np.array(numbers.to_numpy(zero_copy_only=False), dtype=empty.dtype), valid
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, AttributeError):
@@ -233,7 +261,7 @@ def _write_report_tables(
     with replacing(path) as part:
         if is_parquet(path):
             schema = first.schema.with_metadata({METADATA_KEY: dump(description.to_json())})
-            with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+            with pq.ParquetWriter(part, schema, compression="zstd", write_page_checksum=True) as writer:
                 writer.write_table(first.cast(schema))
                 for table in tables:
                     writer.write_table(table.cast(schema))
