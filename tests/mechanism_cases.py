@@ -9,14 +9,29 @@ def question(n_categories: int) -> rt.Categorical:
     return rt.Categorical("letter", [chr(ord("a") + i) for i in range(n_categories)])
 
 
+def other(n_categories: int) -> rt.Categorical:
+    return rt.Categorical("digit", [str(i) for i in range(n_categories)])
+
+
+def pair(first: int, second: int) -> rt.Channel:
+    return rt.Subset(rt.ProductDomain([question(first), other(second)]), title="pair, uniform subset")
+
+
 MISSING_HALF = rt.Subset(question(5), ((2, 3), (3, 1)), keep=2**63 + 5, miss_sizes=((2, 1), (1, 4)))
 DOUBTFUL = rt.Table.from_matrix(question(3), [[0.6, 0.3, 0.1], [0.4, 0.7, 0.9]])
+
+STAR = {("a", "b"): "1/3", ("a", "c"): "1/3", ("a", "d"): "1/3", ("b", "c", "d"): "2/3"}
 
 CASES: dict[str, rt.Channel] = {
     **{f"uniform_subset({p})": rt.uniform_subset(question(p)) for p in (4, 5, 6)},
     **{f"fixed_size({p}, {k})": rt.fixed_size(question(p), k) for p, k in ((3, 2), (4, 2), (5, 3), (6, 2), (4, 4))},
     "sizes with the full set": rt.Subset(question(4), ((2, 2), (4, 1))),
     "sizes, not independent": rt.Subset(question(6), ((2, 5), (4, 3), (6, 2))),
+    "size_weighted": rt.size_weighted(question(5), {1: 0.1, 2: 0.4, 3: 0.25, 5: 0.25}, allow_singletons=True),
+    "random_nonresponse": rt.random_nonresponse(rt.uniform_subset(question(5)), "1/3"),
+    "optimal_sizes": rt.optimal_sizes(question(4), 0.5),
+    "optimal_sizes independent": rt.optimal_sizes(question(5), 0.5, independent=True),
+    "explicit_subsets": rt.explicit_subsets(question(4), STAR),
     "subset that may miss": MISSING_HALF,
     "binary_dummy": rt.binary_dummy(question(2)),
     "binary_dummy uniform": rt.binary_dummy(question(2), 0.8, "uniform"),
@@ -33,6 +48,11 @@ CASES: dict[str, rt.Channel] = {
     "randomised response then subset": rt.then(
         rt.randomized_response(question(5), 2.0), rt.uniform_subset(question(5))
     ),
+    "pair": pair(2, 2),
+    "pair of two and three": pair(2, 3),
+    "product": rt.Product([rt.fixed_size(question(3), 2), rt.randomized_response(other(2), 1.0)]),
+    "product with a composition": rt.Product([rt.binary_dummy(question(2), 0.8, "uniform"), rt.binary_dummy(other(2))]),
+    "product of subsets": rt.Product([rt.uniform_subset(question(4)), rt.fixed_size(other(3), 2)]),
 }
 
 UNIDENTIFIABLE = {"no_response", "fixed_size(4, 4)", "table from a matrix", "table then table"}

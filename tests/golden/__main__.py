@@ -17,6 +17,7 @@ import numpy as np
 
 import reticent as rt
 from reticent import measures
+from reticent.errors import EstimateError
 from reticent.likelihood import simplex_projection
 
 Input = Mapping[str, Any]
@@ -42,13 +43,34 @@ def channel(spec: Input) -> rt.Channel:
     if kind == "table":
         matrix = [[float(Fraction(entry)) for entry in row] for row in spec["matrix"]]
         return rt.Table.from_matrix(domain(len(matrix[0])), matrix)
-    answers = domain(spec.get("categories", 3 if kind == "ternary_dummy" else 2))
-    if kind == "sizes":
-        law = {int(size): Fraction(share) for size, share in spec["sizes"].items()}
-        common = math.lcm(*(share.denominator for share in law.values()))
-        return rt.Subset(answers, tuple(sorted((size, int(share * common)) for size, share in law.items())))
+    if kind == "random_nonresponse":
+        return rt.random_nonresponse(channel(spec["channel"]), spec["rate"])
     parameters = {name: value for name, value in spec.items() if name not in ("mechanism", "categories")}
-    return getattr(rt, kind)(answers, **parameters)
+    if kind in ("explicit", "explicit_subsets"):
+        kind, parameters["sets"] = "explicit_subsets", masses(spec["sets"])
+    if kind in ("sizes", "size_weighted"):
+        law = parameters.pop("sizes" if "sizes" in spec else "law")
+        kind, parameters["law"] = "size_weighted", {int(size): chance for size, chance in law.items()}
+    return getattr(rt, kind)(domain(n_categories(spec)), **parameters)
+
+
+def n_categories(spec: Input) -> int:
+    """As given; else the largest category named in the sets, or what a dummy scheme is for."""
+    if "categories" in spec:
+        return int(spec["categories"])
+    if "sets" in spec:
+        return max(category for members, *_ in spec["sets"] for category in members)
+    return 3 if spec["mechanism"] == "ternary_dummy" else 2
+
+
+def labels(members: Iterable[int]) -> tuple[str, ...]:
+    """A set of 1-based categories as labels of the domain."""
+    return tuple(str(category) for category in members)
+
+
+def masses(pairs: Iterable[Any]) -> dict[tuple[str, ...], Any]:
+    """`[[categories, mass], ...]` as a mapping of sets to masses."""
+    return {labels(members): mass for members, mass in pairs}
 
 
 def prior(inputs: Input) -> np.ndarray:
@@ -57,16 +79,27 @@ def prior(inputs: Input) -> np.ndarray:
     return np.array([float(weight / sum(weights)) for weight in weights])
 
 
-def report_key(report: Any) -> int:
-    """A set of 1-based categories as its bit mask; a 1-based report number as its position."""
-    if isinstance(report, list):
-        return sum(1 << (category - 1) for category in report)
-    return int(report) - 1
+def members(chosen: rt.Channel, key: int) -> tuple[int, ...]:
+    """The 1-based categories of a reported set: its bits, or for tables the answers that can have led to it."""
+    p = len(chosen.domain)
+    if isinstance(chosen, rt.Subset):
+        return tuple(j + 1 for j in range(p) if key >> j & 1)
+    return tuple(j + 1 for j, chance in enumerate(chosen.exact_row(key)) if chance)
+
+
+def report_key(chosen: rt.Channel, report: Any) -> int:
+    """The key of a set of 1-based categories, or of a 1-based report number."""
+    if not isinstance(report, list):
+        return int(report) - 1
+    if isinstance(chosen, rt.Table):
+        return {members(chosen, key): key for key in chosen.keys().tolist()}[tuple(sorted(report))]
+    return sum(1 << (category - 1) for category in report)
 
 
 def tally(inputs: Input) -> rt.PatternTally:
+    chosen = channel(inputs["channel"])
     return rt.PatternTally.from_counts(
-        channel(inputs["channel"]), {report_key(report): count for report, count in inputs["counts"]}
+        chosen, {report_key(chosen, report): count for report, count in inputs["counts"]}
     )
 
 
@@ -84,25 +117,27 @@ def shares_of(counted: rt.PatternTally, estimator: str) -> rt.Shares:
 # --- the channel ---------------------------------------------------------------------------------------------
 
 
-def pair_matrices(chosen: rt.Channel) -> tuple[list[list[Fraction]], Fraction]:
-    """Q_ij = P(i in the report | j), and P(1, 2 in the report | 3), from the exact rows of a subset channel."""
+def reported_sets(chosen: rt.Channel) -> dict[tuple[int, ...], tuple[Fraction, ...]]:
+    """Every set that can be reported, with its exact row P(set | answer)."""
+    return {members(chosen, key): chosen.exact_row(key) for key in chosen.keys().tolist()}
+
+
+def pairs_of(chosen: rt.Channel) -> list[list[Fraction]]:
+    """Q_ij = P(i in the report | j)."""
     p = len(chosen.domain)
     pairs = [[Fraction(0)] * p for _ in range(p)]
-    triple = Fraction(0)
-    for key in chosen.keys().tolist():
-        row = chosen.exact_row(key)
-        for j in range(p):
-            for i in range(p):
-                pairs[i][j] += row[j] * (key >> i & 1)
-        triple += row[2] * (key & 1) * (key >> 1 & 1)
-    return pairs, triple
+    for held, row in reported_sets(chosen).items():
+        for i in held:
+            pairs[i - 1] = [total + chance for total, chance in zip(pairs[i - 1], row, strict=True)]
+    return pairs
 
 
 @quantity
 def design_constants(inputs: Input) -> dict[str, float]:
     chosen = channel(inputs["channel"])
-    pairs, triple = pair_matrices(chosen)
+    pairs = pairs_of(chosen)
     inverse = np.linalg.inv(np.array(pairs, dtype=np.float64))
+    triple = sum((row[2] for held, row in reported_sets(chosen).items() if {1, 2} <= {*held}), Fraction(0))
     return {
         "n_reports": chosen.n_reports,
         "probability": float(max(chosen.exact_row(int(chosen.keys()[0])))),
@@ -111,6 +146,87 @@ def design_constants(inputs: Input) -> dict[str, float]:
         "inverse_diagonal": inverse[0, 0],
         "inverse_off_diagonal": inverse[0, 1],
     }
+
+
+@quantity
+def pair_matrix(inputs: Input) -> Any:
+    return np.array(pairs_of(channel(inputs["channel"])), dtype=np.float64).tolist()
+
+
+@quantity
+def set_masses(inputs: Input) -> Any:
+    chosen = channel(inputs["channel"])
+    return sorted([[*held], float(max(row))] for held, row in reported_sets(chosen).items())
+
+
+@quantity
+def size_law(inputs: Input) -> dict[str, float]:
+    law: dict[str, float] = {}
+    for held, row in reported_sets(channel(inputs["channel"])).items():
+        size = str(len(held))
+        law[size] = law.get(size, 0.0) + float(sum(row) / len(row))
+    return law
+
+
+@quantity
+def valid(inputs: Input) -> bool:
+    """Whether the design is accepted."""
+    try:
+        channel(inputs["channel"])
+    except rt.errors.ReticentError:
+        return False
+    return True
+
+
+@quantity
+def identifiable(inputs: Input) -> bool:
+    chosen = channel(inputs["channel"])
+    try:
+        rt.asymptotic_covariance(chosen, np.full(len(chosen.domain), 1 / len(chosen.domain)))
+    except EstimateError:
+        return False
+    return True
+
+
+@quantity
+def independent(inputs: Input) -> bool:
+    """Whether every set and its complement have the same mass, the full set aside."""
+    chosen = channel(inputs["channel"])
+    every = {*range(1, len(chosen.domain) + 1)}
+    mass = {frozenset(held): max(row) for held, row in reported_sets(chosen).items()}
+    return all(mass.get(frozenset(every - held), 0) == one for held, one in mass.items() if held != every)
+
+
+@quantity
+def optimal_sizes(inputs: Input) -> dict[str, float]:
+    """The sizes of the optimal design, and the trace it reaches at equal shares."""
+    spec = {"mechanism": "optimal_sizes", **inputs}
+    p = inputs["categories"]
+    law = channel(spec).size_law()
+    reached = trace({"channel": spec, "prior": [1] * p, "estimator": "maximum_likelihood"})
+    return {**{f"pi_{size}": float(chance) for size, chance in law.items()}, "trace": reached}
+
+
+@quantity
+def complete(inputs: Input) -> list[float] | None:
+    """The masses in the order of the sets; null when no masses are balanced."""
+    answers = domain(inputs.get("categories") or max(map(max, inputs["sets"])))
+    target = masses(inputs["target"]) if inputs.get("target") is not None else None
+    try:
+        found = rt.complete(answers, [labels(members) for members in inputs["sets"]], target)
+    except rt.errors.ParameterError:
+        return None
+    return [float(mass) for mass in found.values()]
+
+
+@quantity
+def pinned(inputs: Input) -> float:
+    return rt.repetition(channel(inputs["channel"]), inputs["m"]).pinned
+
+
+@quantity
+def expected_candidates(inputs: Input) -> float:
+    return rt.repetition(channel(inputs["channel"]), inputs["m"]).expected_candidates
 
 
 @quantity
