@@ -199,18 +199,37 @@ def test_svg_is_accessible_and_takes_the_page_colours() -> None:
     assert plots.svg(figure, "Most chose <b>", key="2") != text
 
 
-def test_labels_of_mechanisms_do_not_overlap() -> None:
-    labels = [f"Mechanism number {i}" for i in range(6)]
-    figure = plots.tradeoff(
-        labels,
-        [0.50, 0.51, 0.52, 0.50, 0.49, 2.0],
-        [0.03, 0.03, 0.031, 0.029, 0.03, 0.01],
-        [True] + [False] * 5,
-    )
+CROWDS = {
+    "around the own one": ([0.50, 0.51, 0.52, 0.50, 0.49, 2.0], [0.03, 0.03, 0.031, 0.029, 0.03, 0.01]),
+    "along the bottom": ([0.9, 1.3, 0.1, 0.3, 0.6, 2.3], [0.008, 0.007, 0.04, 0.012, 0.0079, 0.004]),
+    "in one place": ([0.41, 0.42, 0.43, 0.1, 0.3, 0.41, 0.8], [0.008, 0.0078, 0.0081, 0.03, 0.012, 0.0079, 0.004]),
+}
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_labels_of_mechanisms_do_not_overlap(crowd: str) -> None:
+    leakage, half = CROWDS[crowd]
+    labels = [f"mechanism number {i}" for i in range(len(half))]
+    figure = plots.tradeoff(labels, leakage, half, [True] + [False] * (len(half) - 1))
     figure.canvas.draw()
-    boxes = [t.get_window_extent().shrunk(0.8, 0.6) for t in figure.axes[0].texts]
-    assert len(boxes) == 6
+    axes = figure.axes[0]
+    boxes = [t.get_window_extent().shrunk(0.8, 0.6) for t in axes.texts]
+    assert len(boxes) == len(half)
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    marks = [line.get_transform().transform(line.get_xydata()) for line in axes.lines]
+    for x, y in (point for mark in marks if len(mark) == 1 for point in mark):
+        assert not any(box.contains(x, y) for box in boxes), "a label covers a point"
+    for (x, y), (end, up) in (mark for mark in marks if len(mark) == 2):
+        along = [(x + (end - x) * t / 20, y + (up - y) * t / 20) for t in range(1, 20)]
+        assert not any(box.contains(*point) for box in boxes for point in along), "a line crosses a label"
+
+
+def test_the_truth_shows_behind_an_estimate_that_agrees() -> None:
+    figure = plots.shares(["a", "b"], [0.3, 0.7], [0.2, 0.6], [0.4, 0.8], truth=[0.3, 0.7])
+    marks = [line for line in figure.axes[0].lines if line.get_marker() in ("D", "o")]
+    sizes = {line.get_marker(): line.get_markersize() for line in marks}
+    assert sizes["D"] / math.sqrt(2) > sizes["o"] / 2 + 2.5  # the corners, in points beyond the dot
+    assert sizes["D"] > sizes["o"] + 2  # and the sides
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.3, "About 3 in 10"), (0.999, "Nearly everyone"), (0.346, "About 35%")])

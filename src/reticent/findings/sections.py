@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from reticent.channel import Channel, Composition, Subset, Table
+from reticent.domain import ProductDomain
 from reticent.errors import EstimateError
 from reticent.intervals import ConfidenceInterval
 from reticent.keys import integers_from_keys
-from reticent.measures import Leakage, leakage, mutual_information
+from reticent.measures import Leakage, leakage, mutual_information, pinned_chances
+from reticent.measures.enumeration import listable
 from reticent.mechanisms import (
     binary_dummy,
     fixed_size,
@@ -25,6 +27,7 @@ from reticent.mechanisms import (
 )
 from reticent.precision import asymptotic_covariance
 from reticent.results import Shares
+from reticent.tallies import PatternTally, WeightedTally
 
 COMPARED = 16  # categories up to which every report is listed and mechanisms are compared exactly
 EXAMPLE = 12  # categories up to which an example of a report is readable
@@ -116,7 +119,12 @@ def one_report(shares: Shares) -> dict[str, str]:
         said["words"] = f"shifts the odds between two answers at most {odds:.3g} to 1"
     else:
         said["words"] = "rules some answers out"
-    if p <= EXAMPLE and len(tally.keys) and not isinstance(channel, Composition):
+    if (
+        isinstance(tally, (PatternTally, WeightedTally))
+        and tally.n
+        and p <= EXAMPLE
+        and not isinstance(channel, Composition)
+    ):
         top = int(np.argmax(tally.counts))
         report = channel.describe(integers_from_keys(tally.keys[top : top + 1])[0])
         said["example"] = f"the most frequent report was {report}, sent by {int(tally.counts[top]):,} people."
@@ -132,6 +140,9 @@ def unprotected(channel: Channel) -> list[str]:
         return sentences
     if math.isinf(channel.epsilon):
         sentences.append("Some answers are ruled out for certain: a report excludes every option it does not name.")
+    if isinstance(channel.domain, ProductDomain) and listable(channel):
+        settled = {name: chance for name, chance in pinned_chances(channel).items() if chance}
+        sentences += [f"{name}: one report in {1 / float(chance):.3g} settles it." for name, chance in settled.items()]
     sentences.append("Somebody who answers again and again: every new report narrows the answer further.")
     sentences.append("Answers to other questions that go with this one: what they say together is not counted here.")
     return sentences

@@ -1,0 +1,295 @@
+"""How many answers a wanted precision needs, what precision a number of answers gives, and what is given away for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import norm
+
+from reticent.channel import Channel
+from reticent.domain import Categorical
+from reticent.errors import ParameterError
+from reticent.intervals import check_level
+from reticent.measures.prior import as_prior
+from reticent.mechanisms import binary_dummy, fixed_size, randomized_response, ternary_dummy, uniform_subset
+from reticent.planning.one_channel import Asked, PlanRow, plan_row
+from reticent.planning.text import aligned, points, times
+from reticent.precision import ILL_CONDITIONED
+
+IN_WORDS = {"maximum_likelihood": "maximum likelihood", "moments": "the moments estimate"}
+CATEGORIES_SHOWN = 30
+TOO_WIDE = 0.25  # an interval this wide to each side says next to nothing
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """Answers against precision for one channel or several, in `rows`, those that need fewest first; made by `plan`.
+
+    `asked` names what was given ("n", "half_width" or "rms") and `target` its value; `shares` are the expected ones, None
+    for the worst case over all shares.
+    """
+
+    domain: Categorical
+    rows: tuple[PlanRow, ...]
+    asked: Asked
+    target: float
+    shares: tuple[float, ...] | None
+    confidence_level: float
+
+    def sentence(self) -> str:
+        """What the plan says, in a sentence."""
+        first, last = self.rows[0], self.rows[-1]
+        worst = "" if self.shares is not None else ", whatever the shares are"
+        openly = f"{points(first.half_width_open.max())} points" if self.asked == "n" else f"{first.n_open:,}"
+        if self.asked == "n":
+            widths = [f"±{points(row.half_width.max())}" for row in (first, last)]
+            if len(self.rows) > 1:
+                return (
+                    f"With {first.n:,} answers every share is known to {widths[0]} points with {first.name}, to {widths[1]} "
+                    f"with {last.name}{worst}; asked openly to ±{openly}."
+                )
+            return (
+                f"With {first.n:,} answers every share is known to {widths[0]} points{worst}; asked openly to ±{openly}: "
+                f"they are worth {first.worth:,.0f} open answers."
+            )
+        known = f"every share to ±{points(self.target)} points"
+        if self.asked == "rms":
+            known = f"all shares together to {points(self.target)} points (root of the summed squared error)"
+        if len(self.rows) > 1:
+            return (
+                f"To know {known}{worst}: from {first.n:,} answers with {first.name} to {last.n:,} with {last.name}; "
+                f"asked openly {openly}."
+            )
+        return f"To know {known}{worst and worst + ','} you need {first.n:,} answers, {times(first.factor)} ({openly})."
+
+    def _headline(self) -> str:
+        """The sentence as a picture has room for it."""
+        first, last = self.rows[0], self.rows[-1]
+        if self.asked == "n":
+            widths = [points(row.half_width.max()) for row in (first, last)]
+            if len(self.rows) > 1:
+                return f"With {first.n:,} answers ±{widths[0]} to ±{widths[1]} points, by what a report gives away"
+            return f"{first.n:,} answers give ±{widths[0]} points, as {first.worth:,.0f} open answers do"
+        wanted = (
+            f"±{points(self.target)} points" if self.asked == "half_width" else f"{points(self.target)} points in all"
+        )
+        if len(self.rows) > 1:
+            return f"{first.n:,} to {last.n:,} answers for {wanted}, by what a report gives away"
+        return f"{first.n:,} answers for {wanted}, {times(first.factor)}"
+
+    def summary(self) -> str:
+        """The tables for a terminal, and what they mean."""
+        p, level = len(self.domain), f"{100 * self.confidence_level:.4g}% intervals"
+        at = "whatever the shares are" if self.shares is None else "at the expected shares"
+        lines = [f"{self.domain.name}: {p:,} categories, {level}, {at}", *aligned(self._table())]
+        if len(self.rows) == 1:
+            lines += self._by_category(self.rows[0])
+        lines += ["", self.sentence(), *self._notes()]
+        return "\n".join(lines)
+
+    def _table(self) -> list[list[str]]:
+        head = ["± points", "worth openly"] if self.asked == "n" else ["answers", "× openly"]
+        table = [["", *head, "gives away", "best guess right", "epsilon"]]
+        for row in self.rows:
+            given = row.given_away
+            reached = [f"{100 * row.half_width.max():.2f}", f"{row.worth:,.0f}"]
+            table.append([
+                row.name, *(reached if self.asked == "n" else [f"{row.n:,}", f"{row.factor:,.2f}"]),
+                f"{given.bits:.3f} bits", f"{given.prediction:.1%}",
+                "infinite" if math.isinf(given.epsilon) else f"{given.epsilon:.2f}",
+            ])  # fmt: skip
+        return table
+
+    def _by_category(self, row: PlanRow) -> list[str]:
+        alike = np.ptp(row.half_width) <= 1e-9
+        if alike or len(self.domain) > CATEGORIES_SHOWN:
+            return []
+        table = [
+            [
+                "",
+                *(["share"] if self.shares else []),
+                "± points",
+                "openly",
+                *(["answers"] if row.n_each is not None else []),
+            ]
+        ]
+        for j, label in enumerate(self.domain.categories):
+            cells = [label, *([f"{self.shares[j]:.3f}"] if self.shares else [])]
+            cells += [f"{100 * half[j]:.2f}" for half in (row.half_width, row.half_width_open)]
+            table.append([*cells, *([f"{int(row.n_each[j]):,}"] if row.n_each is not None else [])])
+        return ["", f"With {row.n:,} answers:", *aligned(table)]
+
+    def _notes(self) -> Iterator[str]:
+        row = self.rows[0]
+        given = row.given_away
+        equal = " (at equal shares)" if self.shares is None else ""
+        if len(self.rows) > 1:
+            yield (
+                f"An answer holds {given.entropy:.2f} bits; without any report a best guess is right {given.floor:.1%} of the "
+                f"time{equal}. {'Most exact' if self.asked == 'n' else 'Fewest answers'} first, which mostly gives away most: "
+                "choose by both."
+            )
+        else:
+            yield (
+                f"One report gives away {given.bits:.2f} of the {given.entropy:.2f} bits in an answer; a best guess is right "
+                f"{given.prediction:.1%} of the time, without any report {given.floor:.1%}{equal}."
+            )
+        if any(math.isinf(one.given_away.epsilon) for one in self.rows):
+            yield "Infinite epsilon: such a report rules some answers out for certain."
+        if self.shares is None:
+            yield "Counted with the moments estimate; for many answers maximum likelihood is at least as exact."
+        else:
+            yield self._other_estimator(row)
+        if row.half_width.max() >= TOO_WIDE:
+            yield "So few answers say next to nothing about the shares."
+        for bad in self.rows:
+            if bad.condition_number > ILL_CONDITIONED:
+                yield (
+                    f"Warning: {bad.name} has condition number {bad.condition_number:.1e}; some differences between shares "
+                    "hardly change the reports."
+                )
+
+    def _other_estimator(self, row: PlanRow) -> str:
+        if len(row.variances) == 1:
+            return "Counted with the moments estimate: the variance of maximum likelihood is not known at these shares."
+        (other,) = (name for name in row.variances if name != row.estimator)
+        if self.asked == "n":
+            z = float(norm.ppf(0.5 + self.confidence_level / 2))
+            half = z * math.sqrt(float(row.variances[other].max()) / row.n)
+            return f"Counted with {IN_WORDS[row.estimator]}; {IN_WORDS[other]} gives ±{points(half)} points."
+        return f"Counted with {IN_WORDS[row.estimator]}; {IN_WORDS[other]} needs {row.n_by_estimator[other]:,} answers."
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as JSON."""
+        return {
+            "question": self.domain.name, "asked": self.asked, "target": self.target,
+            "shares": None if self.shares is None else list(self.shares), "confidence_level": self.confidence_level,
+            "sentence": self.sentence(), "rows": [row.to_json() for row in self.rows],
+        }  # fmt: skip
+
+    def plot(self) -> Any:
+        """A matplotlib figure: precision against answers with what was asked marked, and what a report gives away."""
+        from reticent import plots  # matplotlib loads only when a picture is asked for
+
+        first, rms = self.rows[0], self.asked == "rms"
+        asked: Literal["n", "precision"] = "n" if self.asked == "n" else "precision"
+        unit = "all shares together, percentage points" if rms else "± percentage points"
+        entropy = first.given_away.entropy
+        if len(self.rows) > 1:
+            values = [self._precision(row) if asked == "n" else row.n for row in self.rows]
+            openly = float(first.half_width_open.max()) if asked == "n" else first.n_open
+            return plots.mechanisms_compared(
+                [row.name for row in self.rows], values, [row.given_away.bits for row in self.rows], (openly, entropy),
+                asked=asked, finding=self._headline(), unit=unit,
+            )  # fmt: skip
+        precision = self._precision(first)
+        if asked == "n":
+            open_point = (first.n, float(first.half_width_open.max()))
+        else:
+            open_point = (first.n_open, precision * math.sqrt(first.n / first.factor / first.n_open))
+        return plots.answers_needed(
+            first.name, (first.n, precision), open_point, (first.given_away.bits, entropy),
+            asked=asked, finding=self._headline(), unit=unit,
+        )  # fmt: skip
+
+    def _precision(self, row: PlanRow) -> float:
+        return row.rms if self.asked == "rms" else float(row.half_width.max())
+
+    def _repr_html_(self) -> str:
+        head, *body = self._table()
+        top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+        lines = "".join(
+            f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(c)}</td>" for c in row[1:]) + "</tr>"
+            for row in body
+        )
+        return f"<table><caption>{escape(self.sentence())}</caption><tr>{top}</tr>{lines}</table>"
+
+    def __repr__(self) -> str:
+        return f'<plan for "{self.domain.name}": {self.sentence()}>'
+
+
+def plan(
+    what: Channel | Categorical | Iterable[Channel],
+    *,
+    n: int | None = None,
+    half_width: float | None = None,
+    rms: float | None = None,
+    shares: Any = None,
+    confidence_level: float = 0.95,
+) -> Plan:
+    """How many answers a precision needs, or what precision n answers give, with what a report gives away beside it.
+
+    Give one of `n`; `half_width`, the largest half-width z·√(V_jj/n) of an interval over the categories; or `rms`, the
+    root of the summed squared error √(tr V/n). V = n·Cov is that of maximum likelihood at the expected `shares`, with
+    moments beside it; without shares, of the moments estimate at the worst shares there can be, category by category and
+    for the total, which bounds maximum likelihood too. These are normal approximations: `simulate` checks them.
+
+    A domain compares the mechanisms that suit it; a channel, or several over one domain, are planned as they are.
+
+    Source: sections 3.4 and 12 of our specification.
+    Raises ParameterError for none or two of n, half_width and rms, values outside (0, 1) or no whole number, shares that are
+    not a distribution, or channels over different domains; EstimateError for a channel that does not identify the shares.
+
+    >>> import reticent as rt
+    >>> channel = rt.uniform_subset(rt.Categorical("letter", ["a", "b", "c", "d"]))
+    >>> plan(channel, half_width=0.03).rows[0].n, plan(channel, half_width=0.03, shares=[0.25] * 4).rows[0].n
+    (2401, 2401)
+    """
+    asked, target = _asked(n, half_width, rms)
+    check_level(confidence_level)
+    channels = _channels(what)
+    domain = channels[0].domain
+    expected = None if shares is None else as_prior(domain, shares).probabilities
+    rows = [plan_row(channel, asked, target, expected, confidence_level) for channel in channels]
+    rows.sort(key=lambda row: (round(row.factor, 9), row.given_away.bits))
+    known = None if expected is None else tuple(expected.tolist())
+    return Plan(domain, tuple(rows), asked, target, known, confidence_level)
+
+
+def available(domain: Categorical) -> Iterator[Channel]:
+    """The mechanisms that suit a domain's number of categories."""
+    p = len(domain)
+    if p == 2:
+        yield from (binary_dummy(domain, rho) for rho in (0.5, 0.8))
+    elif p == 3:
+        yield from (ternary_dummy(domain, rho) for rho in (0.5, 0.8))
+    else:
+        yield uniform_subset(domain)
+    sizes = {2, 3, p // 4, p // 2} if p > 4 else {2, 3}  # with 4 categories, pairs are the uniform subset
+    yield from (fixed_size(domain, size) for size in sorted(sizes - {0, 1}) if size < p and (p, size) != (4, 2))
+    yield from (randomized_response(domain, epsilon) for epsilon in (1, 2, 3))
+
+
+def _asked(n: int | None, half_width: float | None, rms: float | None) -> tuple[Asked, float]:
+    given = {name: value for name, value in (("n", n), ("half_width", half_width), ("rms", rms)) if value is not None}
+    if len(given) != 1:
+        raise ParameterError(
+            f"Give one of n, half_width and rms; got {', '.join(given) or 'none'}. For example half_width=0.03 for ±3 points."
+        )
+    if n is not None:
+        if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+            raise ParameterError(f"n is {n!r}; allowed are whole numbers of answers from 1.", n=n)
+        return "n", float(n)
+    name: Asked = "half_width" if rms is None else "rms"
+    value = given[name]
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
+        raise ParameterError(
+            f"{name} is {value!r}; allowed is a number between 0 and 1, such as 0.03 for 3 percentage points.",
+            value=value,
+        )
+    return name, float(value)
+
+
+def _channels(what: Channel | Categorical | Iterable[Channel]) -> list[Channel]:
+    channels = [what] if isinstance(what, Channel) else [*available(what)] if isinstance(what, Categorical) else [*what]
+    if not channels or not all(isinstance(channel, Channel) for channel in channels):
+        raise ParameterError("plan takes a channel, several channels, or a domain whose mechanisms are to be compared.")
+    if any(channel.domain != channels[0].domain for channel in channels):
+        raise ParameterError("The channels are over different domains; plan each domain by itself.")
+    return channels
