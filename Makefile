@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench reproduce clean
 
 demo: $(VENV)/.installed
 	$(BIN)/reticent demo
@@ -19,7 +19,11 @@ check: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.draw
+	$(BIN)/python -m benchmarks.tally
 	$(BIN)/python -m benchmarks.mle
+
+reproduce: $(VENV)/.installed-test
+	$(BIN)/python -m reproductions.subset_privacy
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -147,8 +147,11 @@ def test_two_waves_are_read_together(place: Path) -> None:
     save(rt.tally(other.draw_many(LABELS * 100)), "other.parquet")
     document = json.loads(ok("estimate", "party.tally.parquet", "other.parquet", "--json").stdout)[0]
     assert document["n"] == 3995 + 400 and len(document["channels"]) == 2
-    refused = run("estimate", "party.tally.parquet", "other.parquet", "--method", "moments")
-    assert refused.exit_code == 3 and "maximum-likelihood" in refused.stderr
+    for method in ("moments", "one-step"):
+        document = json.loads(
+            ok("estimate", "party.tally.parquet", "other.parquet", "--method", method, "--json").stdout
+        )
+        assert document[0]["n"] == 3995 + 400
 
 
 @pytest.mark.parametrize("method", ["maximum-likelihood", "moments", "one-step"])
@@ -308,9 +311,7 @@ def test_a_process_of_its_own(place: Path) -> None:
 
 
 def test_demo(place: Path) -> None:
-    start = time.perf_counter()
     result = ok("demo", "--seed", "1", "-o", "demo.html")
-    assert time.perf_counter() - start < 15
     for label in ("Amer-Indian-Eskimo", "Female", "Some-college", ">50K", "truth", "demo.html"):
         assert label in result.stdout
     page = Path("demo.html").read_text(encoding="utf-8")
@@ -376,3 +377,53 @@ def test_a_killed_run_leaves_complete_reports_or_none(place: Path, ending: str) 
         if Path(f"out.{ending}").exists():
             counted = ok("tally", f"out.{ending}", "--column", "party", "-o", "counted.parquet", "--json")
             assert json.loads(counted.stdout) and rt.load("counted.parquet").n == rows  # type: ignore[union-attr]
+
+
+def test_support_counts_and_weights_go_the_whole_way(place: Path) -> None:
+    Path("design.json").unlink(missing_ok=True)
+    rows = [
+        f"{('yes', 'no')[i % 3 == 0]},{('yes', 'no')[i % 4 == 0]},{('north', 'south')[i % 2]},{1 + i % 2}"
+        for i in range(900)
+    ]
+    Path("people.csv").write_text("smokes,drinks,region,weight\n" + "\n".join(rows), encoding="utf-8")
+    yes_no = ["--category", "yes", "--category", "no", "--mechanism", "randomized-response", "--epsilon", "3"]
+    ok("design", "--column", "smokes", *yes_no)
+    ok("design", "--column", "drinks", *yes_no, "--public", "region", "--public", "weight", "--add")
+    ok("privatize", "people.csv", "--design", "design.json", "-o", "reports.parquet", "--seed", "1")
+
+    ok("tally", "reports.parquet", "--joint", "smokes", "--joint", "drinks", "--kind", "support", "-o", "joint.parquet")
+    documents = json.loads(ok("estimate", "joint.parquet", "--json").stdout)
+    assert [document["question"] for document in documents] == ["smokes", "drinks", "smokes × drinks"]
+    # 900 reports kept with chance 0.95: the standard error of a share is about 0.02.
+    assert abs(documents[2]["shares"][0]["share"] - 0.5) < 0.1
+    told = json.loads(ok("leakage", "joint.parquet", "--json").stdout)
+    assert len(told) == 3 and told[2]["by_question"].keys() == {"smokes", "drinks"}
+    assert (
+        "smokes × drinks" in ok("findings", "joint.parquet", "-o", "joint.html").stdout + Path("joint.html").read_text()
+    )
+
+    ok(
+        "tally",
+        "reports.parquet",
+        "--column",
+        "smokes",
+        "--weight",
+        "weight",
+        "--by",
+        "region",
+        "-o",
+        "weighted.parquet",
+    )
+    assert len(json.loads(ok("estimate", "weighted.parquet", "--json").stdout)) == 2
+    (whole,) = json.loads(ok("estimate", "weighted.parquet", "--strata", "--json").stdout)
+    assert whole["n"] == 900 and whole["effective_n"] == pytest.approx(1350**2 / 2250)
+    ok("findings", "weighted.parquet", "-o", "weighted.html")
+    assert run("estimate", "joint.parquet", "--strata").exit_code == 3
+
+
+def test_leakage_of_a_row_is_that_of_all_its_questions(place: Path) -> None:
+    Path("design.json").unlink(missing_ok=True)
+    for name, epsilon in (("smokes", "1"), ("drinks", "0.5")):
+        ok("design", "--column", name, "--category", "yes", "--category", "no", "--mechanism", "randomized-response",
+           "--epsilon", epsilon, *(["--add"] if name == "drinks" else []))  # fmt: skip
+    assert "All reports of one person together: epsilon 1.5." in ok("leakage", "design.json").stdout

@@ -51,6 +51,13 @@ def test_doctests(name: str) -> None:
     assert failed == 0
 
 
+def test_the_page_of_mechanisms_is_what_they_say_of_themselves() -> None:
+    from reticent.cli.recipes import page
+
+    written = (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    assert written == page(), "write it anew: reticent mechanisms --markdown > docs/mechanisms.md"
+
+
 def test_every_command_is_documented() -> None:
     from reticent.cli import main
 

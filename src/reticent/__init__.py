@@ -4,38 +4,45 @@ A mechanism is a channel P(z | x); a report is one draw from it; a tally is coun
 read through its channel, with its uncertainty; leakage is a number computed from a prior and a channel.
 """
 
-from reticent import errors
-from reticent.channel import Channel, Composition, Subset, Table, channel_from_json, then
+from reticent import errors, mechanisms
+from reticent.channel import (
+    Channel,
+    Composition,
+    Product,
+    Subset,
+    Table,
+    channel_from_json,
+    joint_reports,
+    then,
+)
 from reticent.design import Design
-from reticent.domain import Categorical
+from reticent.domain import Categorical, ProductDomain
 from reticent.engines import load, save
 from reticent.estimators import maximum_likelihood, moments, one_step
 from reticent.intervals import ConfidenceInterval
+from reticent.ledger import Ledger, Recoding, Register, memoised_draw
 from reticent.measures import (
     Leakage,
     ldp_delta,
     ldp_epsilon,
     leakage,
     log_lift,
+    marginal,
     maximal_leakage,
     min_entropy_leakage,
     mutual_information,
+    pinned_chances,
     prediction_leakage,
     size_leakage,
 )
-from reticent.mechanisms import (
-    binary_dummy,
-    fixed_size,
-    full_response,
-    no_response,
-    randomized_response,
-    ternary_dummy,
-    uniform_subset,
-)
+from reticent.mechanisms import *
+from reticent.mechanisms.explicit import complete
+from reticent.planning import Plan, PlanRow, Simulation, plan, simulate
 from reticent.precision import asymptotic_covariance
+from reticent.repetitions import Repetition, candidates, posterior, repetition
 from reticent.reports import Reports
 from reticent.results import Scalar, Shares
-from reticent.tallies import GroupedTally, PatternTally, tally, tally_by
+from reticent.tallies import GroupedTally, PatternTally, SupportTally, WeightedTally, tally, tally_by, tally_columns
 
 __version__ = "0.1.0"
 
@@ -47,37 +54,55 @@ __all__ = [
     "Design",
     "GroupedTally",
     "Leakage",
+    "Ledger",
     "PatternTally",
+    "Plan",
+    "PlanRow",
+    "Product",
+    "ProductDomain",
+    "Repetition",
+    "Recoding",
+    "Register",
     "Reports",
     "Scalar",
     "Shares",
+    "Simulation",
     "Subset",
+    "SupportTally",
     "Table",
+    "WeightedTally",
     "asymptotic_covariance",
-    "binary_dummy",
+    "candidates",
     "channel_from_json",
+    "complete",
     "errors",
-    "fixed_size",
-    "full_response",
+    "joint_reports",
     "ldp_delta",
     "ldp_epsilon",
     "leakage",
     "load",
     "log_lift",
+    "marginal",
     "maximal_leakage",
     "maximum_likelihood",
+    "memoised_draw",
     "min_entropy_leakage",
     "moments",
     "mutual_information",
-    "no_response",
     "one_step",
+    "pinned_chances",
+    "plan",
+    "posterior",
     "prediction_leakage",
-    "randomized_response",
+    "repetition",
     "save",
+    "simulate",
     "size_leakage",
     "tally",
     "tally_by",
-    "ternary_dummy",
+    "tally_columns",
     "then",
-    "uniform_subset",
 ]
+# A new mechanism is exported by its own package and needs no line here.
+__all__ += mechanisms.__all__
+__all__.sort()

@@ -1,4 +1,4 @@
-"""The command line: design, privatize, tally, estimate, leakage, findings, demo.
+"""The command line: plan, design, privatize, tally, estimate, leakage, findings, demo.
 
 Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 the data or a file cannot be used.
 """
@@ -11,7 +11,10 @@ import click
 
 from reticent.cli.answers import privatize, tally
 from reticent.cli.designs import design
-from reticent.cli.outcomes import demo, estimate, findings, leakage
+from reticent.cli.leakages import leakage
+from reticent.cli.outcomes import demo, estimate, findings
+from reticent.cli.planning import plan
+from reticent.cli.recipes import list_mechanisms
 from reticent.errors import ReticentError
 
 
@@ -50,5 +53,6 @@ def main() -> None:
     """
 
 
-for command in (demo, design, privatize, tally, estimate, leakage, findings):
+for command in (demo, plan, design, privatize, tally, estimate, leakage, findings):
     main.add_command(command)
+main.add_command(list_mechanisms, "mechanisms")

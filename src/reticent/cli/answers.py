@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from reticent.cli.terminal import columns as aligned
 from reticent.cli.terminal import hint, note, print_json, progress_bar
 from reticent.design import Design
-from reticent.engines import privatize_file, tally_files, write_tally
-from reticent.tallies import GroupedTally, PatternTally
+from reticent.domain import MISSING_RULES, MissingRule
+from reticent.engines import ReportFile, privatize_file, tally_files, write_tally
+from reticent.engines.arrow import is_parquet
+from reticent.tallies import GroupedTally, PatternTally, SupportTally, Tally, WeightedTally
 
 
 @click.command()
@@ -19,7 +24,7 @@ from reticent.tallies import GroupedTally, PatternTally
 @click.option("--design", "design_path", required=True, type=click.Path(dir_okay=False), help="The design file.")
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="reports.parquet, or reports.csv.")
 @click.option("--keep", multiple=True, help="A public column to copy as it is; repeat for more.")
-@click.option("--missing", type=click.Choice(["refuse", "skip"]), help="Instead of the design's rule.")
+@click.option("--missing", type=click.Choice(list(MISSING_RULES)), help="Instead of the design's rule.")
 @click.option("--missing-value", "missing_values", multiple=True, help="Text in a CSV that means missing, e.g. NA.")
 @click.option("--coverage", is_flag=True, help="Add the share of the categories that each report leaves possible.")
 @click.option("--seed", help="For simulation only: coins that can be repeated protect nobody.")
@@ -30,7 +35,7 @@ def privatize(
     design_path: str,
     output: str,
     keep: tuple[str, ...],
-    missing: str | None,
+    missing: MissingRule | None,
     missing_values: tuple[str, ...],
     coverage: bool,
     seed: str | None,
@@ -39,7 +44,7 @@ def privatize(
 ) -> None:
     """Draw a report for every answer in FILE (CSV, Parquet, or - for CSV on standard input).
 
-    Only the columns of the design, privatised, and those of --keep reach the output.
+    Only the columns of the design, privatised, its public columns and those of --keep reach the output.
     """
     if Path(output).exists() and not overwrite:
         raise click.UsageError(
@@ -48,7 +53,7 @@ def privatize(
         )
     design = Design.load(design_path)
     if missing is not None:
-        design = replace(design, missing="skip" if missing == "skip" else "refuse")
+        design = replace(design, missing=missing)
     if seed is not None:
         note("Simulation only: with --seed the coins can be repeated, so these reports protect nobody.")
     with progress_bar("privatizing") as progress:
@@ -57,55 +62,119 @@ def privatize(
             progress=progress,
         )  # fmt: skip
     rows = counts.pop("rows")
+    disclosed = list(dict.fromkeys([*design.disclosed, *keep]))
     if as_json:
         print_json(
-            {"file": output, "rows": rows, "missing": counts, "public": list(keep), "simulated": seed is not None}
+            {"file": output, "rows": rows, "missing": counts, "public": disclosed, "simulated": seed is not None}
         )
     else:
         click.echo(f"{output}: {rows:,} rows with reports on {', '.join(design.columns)}")
         for name, absent in counts.items():
             if absent:
                 click.echo(f"  {name}: {absent:,} answers missing, counted apart")
-    if keep:
-        note(f"Not protected: {', '.join(keep)} (kept as they are).")
+    if disclosed:
+        note(f"Not protected: {', '.join(disclosed)} (readable as they are).")
     hint(f"reticent tally {output}")
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(dir_okay=False))
 @click.option("--column", "columns", multiple=True, help="The question to count; default: all of them.")
+@click.option("--joint", multiple=True, help="A question to count together with others; repeat for two or more.")
 @click.option("--by", multiple=True, help="A public column: one tally for each of its values; repeat for more.")
+@click.option(
+    "--kind",
+    type=click.Choice(["patterns", "support"]),
+    help="Count equal reports, or how often each category was supported. Default: patterns up to 2^20 possible reports.",
+)
+@click.option("--weight", help="A public column with a positive weight for each row.")
+@click.option(
+    "--engine", type=click.Choice(["arrow", "duckdb"]), default="arrow", show_default=True, help="What counts."
+)
 @click.option("-o", "--output", type=click.Path(), help="One question: a file. Several: a folder. Default: here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def tally(
-    files: tuple[str, ...], columns: tuple[str, ...], by: tuple[str, ...], output: str | None, as_json: bool
+    files: tuple[str, ...],
+    columns: tuple[str, ...],
+    joint: tuple[str, ...],
+    by: tuple[str, ...],
+    kind: Literal["patterns", "support"] | None,
+    weight: str | None,
+    engine: Literal["arrow", "duckdb"],
+    output: str | None,
+    as_json: bool,
 ) -> None:
-    """Count equal reports in FILES; several files of one design are added up."""
+    """Count the reports in FILES; several files of one design are added up."""
+    _check_usage(columns, joint, by, kind, weight)
+    _check_once("FILES", [str(Path(file).resolve()) for file in files])
+    if output is not None and is_parquet(output) and not joint:
+        n_questions = len(columns or ReportFile.open(files[0]).channels)
+        if n_questions > 1:
+            raise click.UsageError(f"There are {n_questions} questions: give a folder with -o, or one --column.")
     with progress_bar("counting") as progress:
-        tallies = tally_files(files, columns, by, progress)
-    if output is not None and output.endswith(".parquet") and len(tallies) > 1:
-        raise click.UsageError(f"There are {len(tallies)} questions: give a folder with -o, or one --column.")
+        tallies = tally_files(
+            files, columns, by, joint=joint, kind=kind, weight=weight, engine=engine, progress=progress
+        )
     paths = _paths(list(tallies), output)
     for name, counted in tallies.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)
         write_tally(counted, paths[name])
     if as_json:
-        print_json([_document(name, counted, paths[name]) for name, counted in tallies.items()])
+        print_json([_document(name, counted, paths[name], weight) for name, counted in tallies.items()])
     else:
-        rows = [["question", "reports", "different", "missing", "file"]]
+        rows = [["question", "reports", "counted", "missing", "file"]]
         for name, counted in tallies.items():
             total = counted.total() if isinstance(counted, GroupedTally) else counted
             groups = f" ({len(counted.groups)} groups)" if isinstance(counted, GroupedTally) else ""
-            rows.append([name, f"{total.n:,}", f"{len(total.keys):,}", f"{total.missing:,}", f"{paths[name]}{groups}"])
+            rows.append([name, f"{total.n:,}", _counted(total), f"{total.missing:,}", f"{paths[name]}{groups}"])
         click.echo("\n".join(aligned(rows)))
     hint("reticent estimate " + " ".join(_quoted(path) for path in list(paths.values())[:3]))
 
 
+def _check_usage(
+    columns: tuple[str, ...], joint: tuple[str, ...], by: tuple[str, ...], kind: str | None, weight: str | None
+) -> None:
+    """Raises UsageError for options that contradict each other."""
+    if joint and columns:
+        raise click.UsageError("--joint and --column exclude each other: count single questions in a run of their own.")
+    if joint and len({*joint}) < max(2, len(joint)):
+        raise click.UsageError("--joint counts two or more different questions together; give it once for each.")
+    if weight is not None and kind == "support":
+        raise click.UsageError("--weight sums weights by patterns; leave out --kind support, or --weight.")
+    _check_once("--column", columns)
+    _check_once("--by", by)
+    for name in {*by} & {*columns, *joint}:
+        raise click.UsageError(f'"{name}" cannot be counted and divide the counts; choose --by or --column.')
+
+
+def _check_once(option: str, given: Sequence[str]) -> None:
+    """Raises UsageError when something is given twice, as it would be counted twice."""
+    for name in given:
+        if given.count(name) > 1:
+            raise click.UsageError(f"{option} names {name} twice; give it once.")
+
+
+def _counted(total: Tally) -> str:
+    """What was counted, in words."""
+    if isinstance(total, SupportTally):
+        return "support of " + ", ".join(" × ".join(one) for one in total.sets)
+    if isinstance(total, WeightedTally):
+        return f"{len(total.keys):,} patterns, total weight {total.total_weight:,.6g}"
+    return f"{len(total.keys):,} patterns" if isinstance(total, PatternTally) else ""
+
+
 def _paths(names: list[str], output: str | None) -> dict[str, Path]:
-    if output is not None and output.endswith(".parquet"):
+    if output is not None and is_parquet(output):
         return {names[0]: Path(output)}
-    folder = Path(output or ".")
-    return {name: folder / f"{_file_name(name)}.tally.parquet" for name in names}
+    folder, paths = Path(output or "."), dict[str, Path]()
+    taken: set[str] = set()
+    for name in names:
+        stem = _file_name(name)
+        # Two names may differ in signs that no file name holds, or only in capitals.
+        stem = next(s for s in chain([stem], (f"{stem}-{i}" for i in count(2))) if s.lower() not in taken)
+        taken.add(stem.lower())
+        paths[name] = folder / f"{stem}.tally.parquet"
+    return paths
 
 
 def _file_name(name: str) -> str:
@@ -116,21 +185,24 @@ def _quoted(path: Path) -> str:
     return f'"{path}"' if " " in str(path) else str(path)
 
 
-def _document(name: str, counted: PatternTally | GroupedTally, path: Path) -> dict[str, object]:
+def _document(name: str, counted: Tally | GroupedTally, path: Path, weight: str | None) -> dict[str, object]:
     groups = counted.groups if isinstance(counted, GroupedTally) else {(): counted}
     by = counted.by if isinstance(counted, GroupedTally) else ()
     return {
         "question": name,
         "file": str(path),
         "by": list(by),
-        "groups": [
-            {
-                "group": dict(zip(by, group, strict=True)),
-                "n": part.n,
-                "missing": part.missing,
-                "different": len(part.keys),
-                "channel": part.channel.digest,
-            }
-            for group, part in groups.items()
-        ],
+        "weight": weight,
+        "groups": [{"group": dict(zip(by, group, strict=True)), **_summary(part)} for group, part in groups.items()],
     }
+
+
+def _summary(part: Tally) -> dict[str, object]:
+    summary: dict[str, object] = {"n": part.n, "missing": part.missing, "channel": part.channel.digest}
+    if isinstance(part, SupportTally):
+        return {"kind": "support", **summary, "sets": part.sets}
+    if isinstance(part, WeightedTally):
+        weights = {"total_weight": part.total_weight, "effective_n": part.effective_n}
+        return {"kind": "weighted", **summary, "different": len(part.keys), **weights}
+    different = len(part.keys) if isinstance(part, PatternTally) else None
+    return {"kind": "patterns", **summary, "different": different}

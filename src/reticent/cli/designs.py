@@ -1,94 +1,108 @@
-"""`reticent design`: which channel the answers to a question go through."""
+"""`reticent design`: which channel the answers to a question go through, and which columns are public."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+import math
+import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
 from reticent import mechanisms
-from reticent.channel import Channel
+from reticent.channel import Channel, Subset
+from reticent.cli.recipes import make, parameter_options, recipes
 from reticent.cli.terminal import hint, note, print_json
 from reticent.design import Design
-from reticent.domain import Categorical
+from reticent.domain import NO_ANSWER, Categorical, MissingRule
 from reticent.engines import ArrowEngine, save
 from reticent.errors import ChannelError, DomainError, FileFormatError, ParameterError
-
-MECHANISMS: dict[str, Callable[..., Channel]] = {
-    "uniform-subset": mechanisms.uniform_subset,
-    "fixed-size": mechanisms.fixed_size,
-    "binary-dummy": mechanisms.binary_dummy,
-    "ternary-dummy": mechanisms.ternary_dummy,
-    "randomized-response": mechanisms.randomized_response,
-    "full-response": mechanisms.full_response,
-    "no-response": mechanisms.no_response,
-}
+from reticent.mechanisms.pairing import pairing_warning
 
 
 @click.command()
-@click.option("--column", required=True, help="The column of answers, and the name of the question.")
+@click.option("--column", help="The column of answers, and the name of the question.")
 @click.option("--category", "categories", multiple=True, help="A possible answer; repeat for each, in order.")
 @click.option("--categories-file", type=click.Path(exists=True, dir_okay=False), help="Possible answers, one a line.")
 @click.option(
     "--from-data", type=click.Path(exists=True, dir_okay=False), help="Take the answers that occur in a file."
 )
-@click.option("--mechanism", type=click.Choice(list(MECHANISMS)), help="Default: by the number of categories.")
-@click.option("--size", type=int, help="How many categories a report names (fixed-size).")
-@click.option("--rho", type=float, help="Chance that the truth takes part (the dummy mechanisms).")
-@click.option("--epsilon", type=float, help="Privacy budget in nats (randomized-response).")
-@click.option("--missing", type=click.Choice(["refuse", "skip"]), help="What to do with missing answers.")
-@click.option("--add", is_flag=True, help="Add the column to the design in the output file.")
+@click.option("--mechanism", type=click.Choice(list(recipes())), help="Default: by the number of categories.")
+@parameter_options
+@click.option("--nonresponse", type=float, help="Chance that a subset design asks nothing (reports the full set).")
+@click.option("--pair-with", help="Ask together with this second column; both have 2 or 3 answers.")
+@click.option("--pair-category", "pair_categories", multiple=True, help="An answer of the second column; repeat.")
+@click.option("--public", multiple=True, help="A column that is passed on as it is; repeat for more.")
+@click.option(
+    "--missing", type=click.Choice(["refuse", "skip", "symbol"]), help='Missing answers; symbol: as "no answer".'
+)
+@click.option("--add", is_flag=True, help="Add to the design in the output file.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), default="design.json", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the design as JSON.")
 def design(
-    column: str,
+    column: str | None,
     categories: tuple[str, ...],
     categories_file: str | None,
     from_data: str | None,
     mechanism: str | None,
-    size: int | None,
-    rho: float | None,
-    epsilon: float | None,
-    missing: str | None,
+    nonresponse: float | None,
+    pair_with: str | None,
+    pair_categories: tuple[str, ...],
+    public: tuple[str, ...],
+    missing: MissingRule | None,
     add: bool,
     output: str,
     as_json: bool,
+    **given: Any,
 ) -> None:
-    """Choose the categories and the mechanism of a question."""
-    if sum((bool(categories), categories_file is not None, from_data is not None)) != 1:
-        raise click.UsageError(
-            "Give the categories in one way: --category (repeated), --categories-file or --from-data."
-        )
+    """Choose the categories and the mechanism of a question, or name public columns."""
     if Path(output).exists() and not add:
-        raise click.UsageError(f"{output} exists; add the column to it with --add, or name another file with -o.")
-    labels = list(categories)
-    if categories_file is not None:
-        labels = _lines(categories_file)
-    elif from_data is not None:
-        labels = _labels_in(from_data, column)
-        note(
-            f"Warning: the {len(labels):,} categories were taken from the answers in {from_data}. That shows which answers "
-            "occur, and misses those that do not. Categories should come from the questionnaire."
-        )
+        raise click.UsageError(f"{output} exists; add to it with --add, or name another file with -o.")
+    before = Design.load(output) if add and Path(output).exists() else None
+    channel = None
     try:
-        channel = _channel(Categorical(column, labels), mechanism, {"size": size, "rho": rho, "epsilon": epsilon})
-        made = _with_column(output if add else None, column, channel, missing)
+        if column is not None:
+            labels = _labels(column, categories, categories_file, from_data)
+            rule = missing or (before.missing if before is not None else None)
+            domain = _domain(column, labels, rule)
+            if pair_with is not None:
+                channel = _pair(domain, _domain(pair_with, list(pair_categories), rule), mechanism, given)
+            else:
+                channel = _channel(domain, mechanism, given)
+            if nonresponse is not None:
+                channel = _with_nonresponse(channel, nonresponse)
+        elif categories or categories_file or from_data or mechanism or pair_with:
+            raise click.UsageError("Give the name of the question with --column.")
+        made = _extended(before, output, channel, missing, public)
     except (DomainError, ParameterError, ChannelError) as fault:
         raise click.UsageError(str(fault)) from fault
     save(made, output)
     if as_json:
         print_json(made.to_json())
     else:
-        limit = "no finite epsilon" if channel.epsilon == float("inf") else f"epsilon {channel.epsilon:.4g}"
-        click.echo(
-            f"{output}: {column}, {len(labels):,} categories, {channel.name}, {limit}, digest {channel.digest[:12]}"
-        )
-    if channel.name == "full response":
+        click.echo(_described(output, made, channel))
+    if channel is not None and channel.name == "full response":
         note(f'Warning: full-response protects nothing; every answer to "{column}" will be readable.')
+    if isinstance(channel, Subset) and pair_with is not None:
+        note(f"Warning: {pairing_warning(channel)}")
     hint(f"reticent privatize ANSWERS.csv --design {output} -o reports.parquet")
+
+
+def _labels(column: str, categories: tuple[str, ...], categories_file: str | None, from_data: str | None) -> list[str]:
+    if sum((bool(categories), categories_file is not None, from_data is not None)) != 1:
+        raise click.UsageError(
+            "Give the categories in one way: --category (repeated), --categories-file or --from-data."
+        )
+    if categories_file is not None:
+        return _lines(categories_file)
+    if from_data is not None:
+        labels = _labels_in(from_data, column)
+        note(
+            f"Warning: the {len(labels):,} categories were taken from the answers in {from_data}. That shows which answers "
+            "occur, and misses those that do not. Categories should come from the questionnaire."
+        )
+        return labels
+    return list(categories)
 
 
 def _lines(path: str) -> list[str]:
@@ -100,8 +114,13 @@ def _lines(path: str) -> list[str]:
 
 
 def _labels_in(path: str, column: str) -> list[str]:
-    found = {str(value) for (value,) in ArrowEngine(path).count([column]) if value is not None and value == value}
+    (values,) = ArrowEngine(path).count([column]).values
+    found = {str(value) for value in values.to_pylist() if value is not None and value == value}
     return sorted(found, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
+
+
+def _domain(column: str, labels: list[str], missing: MissingRule | None) -> Categorical:
+    return Categorical(column, [*labels, NO_ANSWER] if missing == "symbol" and NO_ANSWER not in labels else labels)
 
 
 def _channel(domain: Categorical, mechanism: str | None, given: dict[str, Any]) -> Channel:
@@ -111,22 +130,52 @@ def _channel(domain: Categorical, mechanism: str | None, given: dict[str, Any]) 
             mechanism = "randomized-response"
         elif given["size"] is not None:
             mechanism = "fixed-size"
-    recipe = MECHANISMS[mechanism]
-    accepted = inspect.signature(recipe).parameters
-    for name, value in given.items():
-        if value is not None and name not in accepted:
-            raise click.UsageError(f"--{name} does not belong to {mechanism}.")
-        needed = name in accepted and accepted[name].default is inspect.Parameter.empty
-        if needed and value is None:
-            raise click.UsageError(f"{mechanism} needs --{name}.")
-    return recipe(domain, **{name: value for name, value in given.items() if value is not None})
+    return make(mechanism, domain, given)
 
 
-def _with_column(existing: str | None, column: str, channel: Channel, missing: str | None) -> Design:
-    if existing is None or not Path(existing).exists():
-        return Design({column: channel}, "skip" if missing == "skip" else "refuse")
-    before = Design.load(existing)
-    if column in before.columns:
-        raise click.UsageError(f'{existing} already has a channel for "{column}".')
-    rule = before.missing if missing is None else "skip" if missing == "skip" else "refuse"
-    return Design({**before.columns, column: channel}, rule)
+def _pair(first: Categorical, second: Categorical, mechanism: str | None, given: dict[str, Any]) -> Channel:
+    if mechanism is not None or any(value is not None for value in given.values()):
+        raise click.UsageError("A pair goes through the uniform subset design; leave out --mechanism and its options.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # said as a note of the command
+        return mechanisms.pair(first, second)
+
+
+def _with_nonresponse(channel: Channel, rate: float) -> Channel:
+    if not isinstance(channel, Subset):
+        raise click.UsageError(f"--nonresponse is for subset designs, not for {channel.name}.")
+    return mechanisms.random_nonresponse(channel, rate)
+
+
+def _extended(
+    before: Design | None, output: str, channel: Channel | None, missing: MissingRule | None, public: tuple[str, ...]
+) -> Design:
+    columns = {} if before is None else dict(before.columns)
+    if channel is not None:
+        name = channel.domain.name
+        if name in columns:
+            raise click.UsageError(f'{output} already has a channel for "{name}".')
+        columns[name] = channel
+    elif not public and missing is None:
+        raise click.UsageError("Name the question with --column, or a public column with --public.")
+    if before is None:
+        return Design(columns, missing or "refuse", public)
+    kept = (*before.public, *(name for name in public if name not in before.public))
+    return Design(columns, missing or before.missing, kept)
+
+
+def _described(output: str, made: Design, channel: Channel | None) -> str:
+    lines = []
+    if channel is not None:
+        limit = "no finite epsilon" if math.isinf(channel.epsilon) else f"epsilon {channel.epsilon:.4g}"
+        lines.append(
+            f"{output}: {channel.domain.name}, {len(channel.domain):,} categories, {channel.name}, {limit}, digest "
+            f"{channel.digest[:12]}"
+        )
+    private = len(made.columns) - sum(name in made.columns for name in made.disclosed)
+    if len(made.columns) > 1 or made.disclosed:
+        limit = "no finite epsilon" if math.isinf(made.epsilon) else f"epsilon {made.epsilon:.4g}"
+        lines.append(
+            f"  One row over its {private} private columns: {limit}. Disclosed: {', '.join(made.disclosed) or 'none'}."
+        )
+    return "\n".join(lines)
