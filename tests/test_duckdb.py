@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import os
 import tempfile
 from collections.abc import Generator
+from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reticent.engines import ArrowEngine, DuckDBEngine, Engine, Groups, MemoryEngine, counters, groups
+import reticent as rt
+from reticent.design import Design
+from reticent.engines import (
+    ArrowEngine,
+    DuckDBEngine,
+    Engine,
+    Groups,
+    MemoryEngine,
+    counters,
+    groups,
+    privatize_file,
+    tally_files,
+)
 from reticent.engines import arrow as arrow_engine
+from reticent.engines.tallying import EngineName, Kind
 from reticent.errors import FileFormatError, ParameterError, ReportError, TallyError
 
 HOSTILE = 'a"; DROP TABLE t; --'
@@ -113,6 +129,111 @@ def test_csv_files_are_read_by_the_same_rules(table: pa.Table) -> None:
         assert not any(value in ("", "007") for row in counted for value in row)
         again = [engine(path) for engine in (ArrowEngine, DuckDBEngine)]
         assert with_sums(again[0].count(columns, "weight")) == with_sums(again[1].count(columns, "weight"))
+
+
+def test_there_is_one_zero(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    for zeros in ([-0.0, 0.0, 1.5], [0.0, -0.0, 1.5]):
+        table = pa.table({"number": zeros, "u": pa.array([1, 1, 1], pa.uint8())})
+        pq.write_table(table, path)
+        engines: list[Engine] = [MemoryEngine(table), ArrowEngine(path), DuckDBEngine(path)]
+        for engine in engines:
+            for columns in (["number"], ["number", "u"]):
+                found = sorted((str(row[0]), n) for row, n in engine.count(columns).to_dict().items())
+                assert found == [("0.0", 2), ("1.5", 1)]
+
+
+NOON = dt.datetime(2020, 1, 1, 12)
+SAME_TEXT = {
+    "seconds": (pa.array([NOON, None], pa.timestamp("s")), {"2020-01-01 12:00:00", ""}),
+    "nanoseconds": (pa.array([NOON, None], pa.timestamp("ns")), {"2020-01-01 12:00:00", ""}),
+    "fine": (pa.array([NOON.replace(microsecond=7), NOON]), {"2020-01-01 12:00:00.000007", "2020-01-01 12:00:00"}),
+    "date": (pa.array([NOON.date(), None]), {"2020-01-01", ""}),
+    "date64": (pa.array([NOON.date(), None], pa.date64()), {"2020-01-01", ""}),
+    "labels": (pa.array([NOON.date(), None]).dictionary_encode(), {"2020-01-01", ""}),
+    "boolean": (pa.array([True, False]), {"True", "False"}),
+    "short": (pa.array([1.5, math.nan], pa.float16()), {"1.5", ""}),
+    "number": (pa.array([1e22, -0.0]), {"1e+22", "0.0"}),
+    "decimal": (pa.array([Decimal("1.50"), None]), {"1.50", ""}),
+    "decimal32": (pa.array([Decimal("1.50"), None], pa.decimal32(3, 2)), {"1.50", ""}),
+    "bytes": (pa.array(["ü".encode(), None]), {"ü", ""}),
+    "large": (pa.array(["ü", None], pa.large_string()), {"ü", ""}),
+    "none": (pa.nulls(2), {""}),
+    "unsigned": (pa.array([LARGE, None], pa.uint64()), {str(LARGE), ""}),
+}  # fmt: skip
+REFUSED = {
+    "zone": pa.array([NOON], pa.timestamp("us", "UTC")), "duration": pa.array([dt.timedelta(1)]),
+    "time": pa.array([NOON.time()]), "list": pa.array([[1]]), "struct": pa.array([{"a": 1}]),
+    "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())), "view": pa.array(["a"], pa.string_view()),
+    "uuid": pa.array([bytes(16)], pa.uuid()), "fixed": pa.array([b"ab"], pa.binary(2)),
+    "long": pa.array([Decimal("1.5")], pa.decimal256(50, 2)),
+}  # fmt: skip
+ENGINES: tuple[EngineName, ...] = ("arrow", "duckdb")
+KINDS: tuple[Kind, ...] = ("patterns", "support")
+DESIGN = Design({"letter": rt.uniform_subset(rt.Categorical("letter", list("abcd")))})
+
+
+def privatized(column: pa.Array, out: Path) -> Path:
+    source = out.with_name("source.parquet")
+    pq.write_table(pa.table({"letter": ["a"] * len(column), "own": column}), source)
+    privatize_file(source, DESIGN, out, keep=["own"])
+    return out
+
+
+@pytest.mark.parametrize("kind", SAME_TEXT)
+def test_a_public_value_has_one_text(kind: str, tmp_path: Path) -> None:
+    column, expected = SAME_TEXT[kind]
+    for out in ("r.parquet", "r.csv"):
+        path = privatized(column, tmp_path / out)
+        for engine, counted in product(ENGINES, KINDS):
+            tally = tally_files([path], by=["own"], engine=engine, kind=counted)["letter"]
+            assert isinstance(tally, rt.GroupedTally) and {label for (label,) in tally.groups} == expected
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_other_types_are_refused_by_name(kind: str, tmp_path: Path) -> None:
+    words = f'"own" is of the type {REFUSED[kind].type}'.split("[")[0].split("<")[0].split("(")[0]
+    for out in ("r.parquet", "r.csv"):
+        with pytest.raises(FileFormatError, match=words) as caught:
+            privatized(REFUSED[kind], tmp_path / out)
+        assert "damaged" not in str(caught.value) and not (tmp_path / out).exists()
+    own = Design({"own": rt.uniform_subset(rt.Categorical("own", list("abcd")))})
+    with pytest.raises(FileFormatError, match=words):
+        privatize_file(tmp_path / "source.parquet", own, tmp_path / "r.parquet")
+    # A file of reports whose public column was replaced by one of the type.
+    path = privatized(pa.array(["x"]), tmp_path / "r.parquet")
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(0, "own", REFUSED[kind]).replace_schema_metadata(table.schema.metadata), path)
+    for engine in ENGINES:
+        with pytest.raises(FileFormatError, match=words):
+            tally_files([path], by=["own"], engine=engine)
+        with pytest.raises(FileFormatError, match=words):
+            tally_files([path], weight="own", engine=engine)
+
+
+def test_times_that_have_no_text_are_refused_alike(tmp_path: Path) -> None:
+    for column in (pa.array([1], pa.timestamp("ns")), pa.array([10**8], pa.date32()), pa.array([b"\xff"])):
+        path = privatized(column, tmp_path / "r.parquet")
+        for engine in ENGINES:
+            with pytest.raises(FileFormatError, match="convert it to text"):
+                tally_files([path], by=["own"], engine=engine)
+
+
+def test_weights_are_read_alike(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    texts = ["1", "+1.5", " 2\t", "1.", ".5", "1e2", "１２", "\u00a01", "\x1c1", "0x10", "1d", "1_0", "", "٣"]
+    for text in texts:
+        found: list[Any] = []
+        table = pa.table({"u": pa.array([1], pa.uint8()), "w": [text]})
+        pq.write_table(table, path)
+        engines: list[Engine] = [MemoryEngine(table), ArrowEngine(path), DuckDBEngine(path)]
+        for engine in engines:
+            try:
+                found.append(engine.count(["u"], "w").weights)
+            except TallyError as fault:
+                found.append(fault.details)
+        assert found[0] == found[1] == found[2], text
+        assert isinstance(found[0], dict) == (texts.index(text) > 5), text
 
 
 @pytest.fixture

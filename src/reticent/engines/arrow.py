@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -18,9 +17,11 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from reticent.domain import Categorical
+from reticent.domain import Categorical, Numbers
+from reticent.engines.column_types import answer_texts, check_types, plain, settled
 from reticent.engines.counters import KeyCounter, is_key
 from reticent.engines.groups import Groups, count_batches
+from reticent.engines.storage import parse_json
 from reticent.errors import AnswerError, FileFormatError
 
 BATCH_ROWS = 2**18
@@ -30,6 +31,8 @@ BATCH_BYTES = 2**25
 """Wide rows come in batches of about so many bytes."""
 TEXT_BITS = 128
 """What a text is taken to need when a batch is measured out."""
+HEADER_BYTES = 2**24
+"""No header line is longer; without line feeds the first line would be the whole file."""
 METADATA_KEY = b"reticent"
 
 
@@ -70,7 +73,7 @@ class ArrowEngine:
             return None
         raw = (self._parquet.schema_arrow.metadata or {}).get(METADATA_KEY)
         try:
-            document = None if raw is None else json.loads(raw)
+            document = None if raw is None else parse_json(raw)
         except ValueError:
             raise FileFormatError(f"{self.path} is damaged: its description is not JSON.") from None
         return document if isinstance(document, dict) else None
@@ -100,6 +103,10 @@ class ArrowEngine:
             return [pa.string() for _ in columns]
         return [self._parquet.schema_arrow.field(name).type for name in columns]
 
+    def check_types(self, columns: Sequence[str], weights: bool = False) -> None:
+        """Raises FileFormatError when a column is of a type whose values have no text, or as weights are no numbers."""
+        check_types(self.path, zip(columns, self.types(columns), strict=True), weights)
+
     def count(self, columns: Sequence[str], weight: str | None = None) -> Groups:
         """How often each combination of values of these columns occurs, and the sums of a column of weights.
 
@@ -121,12 +128,19 @@ class ArrowEngine:
 
     def _read_header(self) -> tuple[str, tuple[str, ...]]:
         try:
-            line = self._stream.readline().decode("utf-8-sig")
+            line = self._stream.readline(HEADER_BYTES).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise FileFormatError(f"{self.path} is not a CSV file in UTF-8, nor named .parquet.") from None
+        if "\r" in line.removesuffix("\n").removesuffix("\r"):
+            raise FileFormatError(
+                f"{self.path} has lines that end in a carriage return alone; save it with line feeds at their ends."
+            )
         delimiter = max(",\t;", key=line.count)
-        names = next(csv.reader([line], delimiter=delimiter), [])
-        if not names or "\x00" in line:
+        try:
+            names = next(csv.reader([line], delimiter=delimiter), [])
+        except csv.Error:  # a name of more than 131,072 characters
+            names = []
+        if not names or "\x00" in line or len(line) >= HEADER_BYTES:
             raise FileFormatError(f"{self.path} is not a CSV file with a header line, nor named .parquet.")
         return delimiter, tuple(names)
 
@@ -136,7 +150,10 @@ class ArrowEngine:
 
     def _parsed(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         start = self._stream.read(BLOCK_BYTES)
-        if not (start if len(self._columns) == 1 else start.strip()):
+        # Empty lines are no rows, but Arrow wants a row in the first block. A row of empty fields is a row.
+        while start and len(self._columns) > 1 and not start.strip(b"\r\n"):
+            start = self._stream.read(BLOCK_BYTES)
+        if not start:
             return
         with pa_csv.open_csv(
             _Rest(start, self._stream),
@@ -202,8 +219,11 @@ class _readable:
         if isinstance(fault, (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError)) or (
             self.kind == "Parquet" and isinstance(fault, OSError) and not isinstance(fault, FileNotFoundError)
         ):
+            fault_of_type = isinstance(fault, pa.ArrowNotImplementedError)
             reason = (
-                "a row has more or fewer fields than the header, or its text is not UTF-8"
+                "it holds values of a type that is not read; leave out or convert that column"
+                if fault_of_type
+                else "a row has more or fewer fields than the header, or its text is not UTF-8"
                 if self.kind == "CSV"
                 else "it is damaged or cut short"
             )
@@ -228,11 +248,10 @@ def encode_column(domain: Categorical, column: Any, first_row: int = 0) -> NDArr
 
     Raises AnswerError when a value is not a category; it says how many and in which row, never what.
     """
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), None, column)  # pandas writes missing whole numbers this way
-    found = pc.index_in(column.cast(pa.string()), value_set=pa.array(domain.categories, pa.string()))
+    column = settled(plain(column))
+    if isinstance(domain, Numbers):
+        return _encode_numbers(domain, column, first_row)
+    found = pc.index_in(answer_texts(column), value_set=pa.array(domain.categories, pa.string()))
     missing = column.is_null().to_numpy(zero_copy_only=False)
     outside = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False) & ~missing)
     if outside.size:
@@ -245,3 +264,18 @@ def encode_column(domain: Categorical, column: Any, first_row: int = 0) -> NDArr
             first=row,
         )
     return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _encode_numbers(domain: Numbers, column: Any, first_row: int) -> NDArray[np.int64]:
+    """The cells of a column of numbers or of their text; each different text is read once."""
+    try:
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            return domain.encode(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        encoded = answer_texts(column).dictionary_encode()
+        different = encoded.dictionary.to_pylist()
+        rows = encoded.indices.fill_null(len(different)).to_numpy()
+        return np.asarray(np.append(domain.encode(different), -1)[rows], dtype=np.int64)
+    except AnswerError as fault:
+        raise AnswerError(
+            f"In the {len(column):,} rows from row {first_row + 1:,} on: {fault}", first=first_row + 1
+        ) from None

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from reticent.bulk import count_keys
-from reticent.engines.groups import PARTIAL_GROUPS, Groups, compact, plain_type, settled
+from reticent.engines.column_types import plain_type, python_values, settled
+from reticent.engines.groups import PARTIAL_GROUPS, Groups, compact
 from reticent.keys import Keys, join_keys, split_keys
 
 COUNTER_BYTES = 2**27
@@ -187,7 +188,7 @@ def key_array(keys: Keys, missing: NDArray[np.bool_], kind: Any) -> Any:
 def _coded(column: Any) -> tuple[NDArray[Any] | None, list[Any]]:
     """Positions of a column's values in the list of them, which ends with None for missing."""
     encoded = settled(column) if pa.types.is_dictionary(column.type) else settled(column).dictionary_encode()
-    values = encoded.dictionary.to_pylist()
+    values = python_values(encoded.dictionary)
     codes = pc.fill_null(encoded.indices, len(values)) if encoded.indices.null_count else encoded.indices
     return codes.to_numpy(zero_copy_only=False), [*values, None]
 

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.engines.arrow import BATCH_ROWS, ArrowEngine, batch_rows, is_parquet
-from reticent.engines.groups import Groups, WeightCheck, plain
+from reticent.engines.column_types import plain
+from reticent.engines.groups import Groups, WeightCheck
 from reticent.errors import FileFormatError, ParameterError, ReportError
 
 
@@ -26,6 +27,7 @@ class DuckDBEngine:
 
     A CSV is parsed as by ArrowEngine (all text, an empty field is missing) and counted in DuckDB. `memory` bounds what
     DuckDB holds for a file, `threads` how many it uses; a relation and a connection keep their own settings.
+    DuckDB does not verify the checksums that the package writes into Parquet; ArrowEngine does.
 
     Raises FileFormatError when the file is damaged or lacks a column that is asked for.
 
@@ -202,6 +204,11 @@ def _readable(what: str) -> Iterator[None]:
         yield
     except duckdb.OutOfMemoryException:
         raise FileFormatError(f"{what}, or it needs more memory than DuckDB may take; give the engine more.") from None
+    except duckdb.NotImplementedException as fault:
+        fault.args = ()
+        raise FileFormatError(
+            "A column is of a type that DuckDB does not read; convert it, or count with the engine arrow."
+        ) from None
     except (duckdb.Error, pa.ArrowException, OSError) as fault:
         fault.args = ()
         raise FileFormatError(f"{what}.") from None

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from reticent.engines.column_types import as_numbers, plain, plain_type, public_texts, settled
 from reticent.errors import FileFormatError, TallyError
 
 PARTIAL_GROUPS = 2**20
@@ -88,28 +89,6 @@ class WeightCheck:
             )
 
 
-def as_numbers(column: Any) -> Any:
-    """A column as floating-point numbers; null where a text is none."""
-    column = plain(column)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        try:
-            return column.cast(pa.float64(), safe=False)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return pa.nulls(len(column), pa.float64())
-    text = pc.utf8_trim_whitespace(column)
-    try:
-        return text.cast(pa.float64())
-    except pa.ArrowInvalid:  # it quotes the value; look for the texts that are numbers one by one
-        return pa.array([_number(value) for value in text.to_pylist()], pa.float64())
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None or "_" in text else float(text)
-    except ValueError:
-        return None
-
-
 def _count(flags: Any) -> int:
     return pc.sum(flags).as_py() or 0
 
@@ -171,26 +150,6 @@ def _merge(tables: Sequence[pa.Table], keys: Sequence[str], sums: Sequence[str])
     return pa.table({name: grouped[name] for name in keys} | {name: grouped[f"{name}_sum"] for name in sums})
 
 
-def plain(column: Any) -> Any:
-    """A column without its dictionary."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
-def settled(column: Any) -> Any:
-    """A column whose missing values are all null (not-a-number is how pandas writes them) and whose zeros are one."""
-    if pa.types.is_floating(column.type):
-        column = column.cast(plain_type(column.type))
-        zero, nothing = (pa.scalar(value, column.type) for value in (0.0, None))
-        return pc.if_else(pc.is_nan(column), nothing, pc.if_else(pc.equal(column, zero), zero, column))
-    return column
-
-
-def plain_type(kind: Any) -> Any:
-    """An Arrow type without its dictionary; floating-point numbers of 16 bits, which Arrow cannot compare, get 32."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.float32() if pa.types.is_float16(kind) else kind
-
-
 def labelled(columns: Sequence[Any], n_rows: int) -> Iterator[tuple[Group, NDArray[np.intp]]]:
     """The combinations of the public columns, as text, in order, each with the rows that have it; "" is missing."""
     if columns and not n_rows:
@@ -198,12 +157,12 @@ def labelled(columns: Sequence[Any], n_rows: int) -> Iterator[tuple[Group, NDArr
     labels: list[Group] = [()]
     place = np.zeros(n_rows, dtype=np.int64)
     for column in columns:
-        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        texts = ["" if value is None else str(value) for value in [*settled(encoded.dictionary).to_pylist(), None]]
+        values, indices = public_texts(column)
+        texts = [value or "" for value in (*values, None)]
         different = sorted({*texts})
         places = {text: i for i, text in enumerate(different)}
         codes = np.array([places[text] for text in texts], dtype=np.int64)
-        rows = encoded.indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
+        rows = indices.fill_null(len(texts) - 1).to_numpy(zero_copy_only=False)
         seen, place = compact(place * len(different) + codes[rows], len(labels) * len(different))
         labels = [(*labels[code // len(different)], different[code % len(different)]) for code in seen.tolist()]
     order = np.argsort(place, kind="stable")

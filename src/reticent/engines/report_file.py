@@ -6,8 +6,8 @@ answer was missing. Public columns that were kept stand beside them as they are.
 
 from __future__ import annotations
 
-import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +24,9 @@ from reticent.choose import Words
 from reticent.design import Design, column_seed
 from reticent.domain import MissingRule
 from reticent.engines.arrow import BATCH_BYTES, METADATA_KEY, ArrowEngine, encode_column, is_parquet
+from reticent.engines.column_types import public_texts
 from reticent.engines.counters import key_values
-from reticent.engines.storage import check_version, damage, dump, replacing
+from reticent.engines.storage import check_output, check_version, damage, dump, parse_json, replacing
 from reticent.errors import AnswerError, FileFormatError, ParameterError, ReportError
 from reticent.reports import Reports
 
@@ -117,8 +118,9 @@ def privatize_file(
     twice = sorted({name for name in written if written.count(name) > 1})
     if twice:
         raise ParameterError(f"The output would hold the columns {twice} twice; keep each column once, or rename it.")
-    if str(source) != "-" and Path(out).exists() and Path(out).resolve() == Path(source).resolve():
-        raise ParameterError(f"{out} is the input itself; name another file for the reports.")
+    for path in files_of(out):
+        check_output(path, files_of(source))
+    engine.check_types([*keep, *design.sources])
     words = {name: Words(column_seed(seed, name)) for name in design.columns}
     totals = {"rows": 0, **dict.fromkeys(design.columns, 0)}
 
@@ -142,6 +144,11 @@ def privatize_file(
     empty |= {name: report_array(channel.draw_many([])) for name, channel in design.columns.items()}
     _write_report_tables(private_batches(), description, pa.table(empty), lambda: totals["rows"])
     return totals
+
+
+def files_of(path: str | Path) -> list[str]:
+    """The files that hold a table or reports: the file itself and, beside a CSV of reports, its description."""
+    return [] if str(path) == "-" else [str(path)] if is_parquet(path) else [str(path), f"{path}.json"]
 
 
 def write_reports(reports: Reports, path: str | Path) -> None:
@@ -256,7 +263,7 @@ def _as_bytes(value: bytes | str) -> bytes:
 def _write_report_tables(
     tables: Iterator[pa.Table], description: ReportFile, empty: pa.Table, rows: Callable[[], int]
 ) -> None:
-    path = Path(description.path)
+    path, public = Path(description.path), description.public
     first = next(tables, empty)
     with replacing(path) as part:
         if is_parquet(path):
@@ -266,25 +273,27 @@ def _write_report_tables(
                 for table in tables:
                     writer.write_table(table.cast(schema))
             return
-        schema = _as_text(first).schema
+        schema = _as_text(first, public).schema
         with pa_csv.CSVWriter(part, schema) as writer:
-            writer.write_table(_as_text(first))
+            writer.write_table(_as_text(first, public))
             for table in tables:
-                writer.write_table(_as_text(table).cast(schema))
+                writer.write_table(_as_text(table, public).cast(schema))
         # Old reports must never stand beside a new description: a kill in between leaves a description alone.
-        path.unlink(missing_ok=True)
+        Path(os.path.realpath(path)).unlink(missing_ok=True)
         with replacing(Path(f"{path}.json")) as sidecar:
             sidecar.write_bytes(dump({**description.to_json(), "rows": rows()}))
 
 
-def _as_text(table: pa.Table) -> pa.Table:
-    """Bytes as hexadecimal text: CSV has no other way."""
+def _as_text(table: pa.Table, public: Sequence[str]) -> pa.Table:
+    """Public columns as the text that a tally calls their groups, and bytes as hexadecimal text: CSV has no other way."""
     for i, field in enumerate(table.schema):
-        if pa.types.is_fixed_size_binary(field.type):
-            text = [None if value is None else value.hex() for value in table[i].to_pylist()]
+        column = table[i].combine_chunks()
+        if field.name in public:
+            texts, indices = public_texts(column)
+            table = table.set_column(i, field.name, pa.array(texts, pa.string()).take(indices))
+        elif pa.types.is_fixed_size_binary(field.type):
+            text = [None if value is None else value.hex() for value in column.to_pylist()]
             table = table.set_column(i, field.name, pa.array(text, pa.string()))
-        elif pa.types.is_dictionary(field.type):
-            table = table.set_column(i, field.name, table[i].cast(field.type.value_type))
     return table
 
 
@@ -302,7 +311,7 @@ def _sidecar(path: str | Path) -> dict[str, Any] | None:
     if not sidecar.exists():
         raise FileFormatError(f"{path} has no description {sidecar} beside it; reports in CSV need both files.")
     try:
-        document = json.loads(sidecar.read_text(encoding="utf-8"))
+        document = parse_json(sidecar.read_bytes())
     except ValueError:
         raise FileFormatError(f"{sidecar} is damaged: it is not JSON.") from None
     return document if isinstance(document, dict) else None

@@ -5,7 +5,8 @@ squares. The row whose report is null counts the missing answers. Support: `answ
 of the metadata), `cell` (of the set's table, the last column moving fastest) and `count`; cells that are not there
 are 0. The row without a set counts the people of a block, the row without a block those who answered nothing.
 
-The metadata hold a digest of all counts, so that a row that was lost, moved or changed is noticed.
+The metadata hold a digest of all counts, so that a row that was lost, moved or changed is noticed. `simulated` stands
+in them when the coins of some reports came from a seed; it then marks every group.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class _Description:
     counts: str | None = None
     sets: tuple[Group, ...] = ()
     blocks: tuple[Group, ...] = ()
+    simulated: bool = False
 
     @classmethod
     def of(cls, tally: AnyTally) -> _Description:
@@ -83,13 +85,23 @@ class _Description:
                 f"A tally file already has the columns {listed}; rename the public column {sorted(clash)}."
             )
         answered = {block for one in groups.values() if isinstance(one, SupportTally) for block in one.blocks}
-        return cls(counted, first.channel, by, tuple(groups), _digest(groups), sets, tuple(sorted(answered)))
+        return cls(
+            counted,
+            first.channel,
+            by,
+            tuple(groups),
+            _digest(groups),
+            sets,
+            tuple(sorted(answered)),
+            _simulated(groups),
+        )
 
     def to_json(self) -> dict[str, Any]:
         document: dict[str, Any] = {
             "kind": "tally", "version": 2, "counted": self.counted, "channel": self.channel.to_json(),
             "digest": self.channel.digest, "by": self.by, "groups": self.groups, "counts": self.counts,
         }  # fmt: skip
+        document |= {"simulated": True} if self.simulated else {}
         return document | ({"sets": self.sets, "blocks": self.blocks} if self.counted == "support" else {})
 
     @classmethod
@@ -99,8 +111,11 @@ class _Description:
         counted = document["counted"] if version > 1 else "patterns"
         fields = _FIELDS | ({"counted", "digest", "counts"} if version > 1 else set())
         fields |= {"sets", "blocks"} if counted == "support" else set()
-        if counted not in _KINDS or {*document} != fields:
+        simulated = version > 1 and "simulated" in document
+        if counted not in _KINDS or {*document} - ({"simulated"} if simulated else set()) != fields:
             raise TallyError("its description has other fields than a tally's")
+        if simulated and document["simulated"] is not True:
+            raise TallyError("simulated stands in it only to say so")
         channel = channel_from_json(document["channel"])
         if version > 1 and document["digest"] != channel.digest:
             raise TallyError("its channel is not the one that was written")
@@ -110,7 +125,7 @@ class _Description:
         sets, blocks = (tuple(map(_names_of_set, document.get(field, ()))) for field in ("sets", "blocks"))
         if len({*blocks}) < len(blocks) or {*by} & {*_COLUMNS[counted]}:
             raise TallyError("a block or a column stands in it twice")
-        return cls(counted, channel, by, groups, document.get("counts"), sets, blocks)
+        return cls(counted, channel, by, groups, document.get("counts"), sets, blocks, simulated)
 
     @property
     def schema(self) -> pa.Schema:
@@ -217,11 +232,12 @@ def _tally(columns: Mapping[str, Any], description: _Description, path: str | Pa
         raise TallyError("the missing answers stand in it twice")
     absent = int(missing.sum())
     if description.counted == "patterns":
-        return PatternTally(channel, keys[valid], counts[valid], absent)
+        return PatternTally(channel, keys[valid], counts[valid], absent, description.simulated)
     sums = [columns[name].to_numpy(zero_copy_only=False) for name in ("weight", "square")]
     if not all(np.isnan(values[~valid]).all() for values in sums):
         raise TallyError("missing answers have a weight")
-    return WeightedTally(channel, keys[valid], counts[valid], sums[0][valid], sums[1][valid], absent)
+    weights, squares = (values[valid] for values in sums)
+    return WeightedTally(channel, keys[valid], counts[valid], weights, squares, absent, description.simulated)
 
 
 def _support_tally(columns: Mapping[str, Any], counts: NDArray[np.int64], description: _Description) -> SupportTally:
@@ -252,7 +268,7 @@ def _support_tally(columns: Mapping[str, Any], counts: NDArray[np.int64], descri
         if 1 + sum(int((array > 0).sum()) for array in arrays.values()) != int((place == i).sum()):
             raise TallyError("a count belongs to a set that its block did not answer")
         blocks[answered] = SupportCounts(int(people[0]), arrays)
-    return SupportTally(channel, description.sets, blocks, int(counts[absent].sum()))
+    return SupportTally(channel, description.sets, blocks, int(counts[absent].sum()), description.simulated)
 
 
 def _table(cells: NDArray[np.int64], counts: NDArray[np.int64], shape: Sequence[int]) -> NDArray[np.int64]:
@@ -278,13 +294,17 @@ def _names_of_set(listed: object) -> Group:
 
 
 def _digest(groups: Mapping[Group, Tally]) -> str:
-    """SHA-256 of the channel and every count of every group, however they are stored."""
-    found = hashlib.sha256()
+    """SHA-256 of the channel and every count of every group, however they are stored, and of the mark of a seed."""
+    found = hashlib.sha256(b"simulated" if _simulated(groups) else b"")
     for group, part in groups.items():
         for numbers in _numbers(part):
             found.update(dump({"channel": part.channel.digest, "group": group, "shape": numbers.shape}))
             found.update(np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<")).tobytes())
     return found.hexdigest()
+
+
+def _simulated(groups: Mapping[Group, Tally]) -> bool:
+    return any(part.simulated for part in groups.values())
 
 
 def _numbers(tally: Tally) -> Iterator[NDArray[Any]]:

@@ -83,6 +83,8 @@ def tally_files(
     for done, path in enumerate(paths):
         description = ReportFile.open(path)
         _check_public(description, [*by, *([weight] if weight is not None else [])])
+        ArrowEngine(path).check_types(by)
+        ArrowEngine(path).check_types([weight] if weight is not None else [], weights=True)
         questions = [tuple(joint)] if joint else [(name,) for name in columns or description.channels]
         for i, names in enumerate(questions):
             question = _Question(description, names, tuple(by), _ENGINES[engine](description.path))
@@ -145,13 +147,14 @@ class _Question:
             present, absent = rows[answered[rows]], rows[~answered[rows]]
             missing = int(groups.counts[absent].sum())
             distinct, counts = count_keys(joint[present], groups.counts[present])
+            told = missing, self.description.simulated
             if groups.weights is None or groups.squares is None:
-                tallies[label] = PatternTally(self.channel, distinct, counts, missing)
+                tallies[label] = PatternTally(self.channel, distinct, counts, *told)
             else:
                 weights, squares = (
                     sum_by_key(distinct, joint[present], of[present]) for of in (groups.weights, groups.squares)
                 )
-                tallies[label] = WeightedTally(self.channel, distinct, counts, weights, squares, missing)
+                tallies[label] = WeightedTally(self.channel, distinct, counts, weights, squares, *told)
         return tallies, groups.n
 
     def _support(self, sets: tuple[Group, ...]) -> Counted:
@@ -167,7 +170,10 @@ class _Question:
             rows_read += len(valid[0])
             for label, rows in labelled([batch[name] for name in self.by], len(valid[0])):
                 parts = zip(self.names, self.parts, keys, valid, strict=True)
-                reports = {name: Reports(part, own[rows], given[rows]) for name, part, own, given in parts}
+                reports = {
+                    name: Reports(part, own[rows], given[rows], self.description.simulated)
+                    for name, part, own, given in parts
+                }
                 one = tally_columns(reports, sets) if len(reports) > 1 else tally(reports[self.names[0]], sets=sets)
                 tallies[label] = tallies[label] + one if label in tallies else one
         return tallies, rows_read
@@ -181,7 +187,7 @@ class _Question:
             totals = _sums(position[rows] + 1, groups.counts[rows], n_bits + 2)
             missing, counts, n = int(totals[0]), totals[1:-1], int(totals[-1])
             blocks = {self.names: SupportCounts(n, {self.names: counts})} if n else {}
-            tallies[label] = SupportTally(channel, (self.names,), blocks, missing)
+            tallies[label] = SupportTally(channel, (self.names,), blocks, missing, self.description.simulated)
         return tallies, int(groups.counts[(position == -1) | (position == n_bits)].sum())
 
 
