@@ -12,9 +12,12 @@ from urllib.parse import unquote
 
 import pytest
 
+import reticent as rt
 from reticent import findings, plots
 from reticent.errors import ParameterError
 from reticent.findings.page import about, comparison, finding
+from reticent.findings.sections import example as findings_example
+from reticent.findings.sections import section as section_of
 
 NASTY = "</title><script>alert('$x^2$')</script>\x00\ud800 & \"quoted\""
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -235,3 +238,73 @@ def test_the_truth_shows_behind_an_estimate_that_agrees() -> None:
 @pytest.mark.parametrize(("share", "said"), [(0.3, "About 3 in 10"), (0.999, "Nearly everyone"), (0.346, "About 35%")])
 def test_about(share: float, said: str) -> None:
     assert about(share) == said
+
+
+# --- sections made of results -----------------------------------------------------------------------------------
+FOUR = rt.Categorical("party", ["left", "centre", "right", "none"])
+
+
+def described(shares: rt.Shares) -> dict[str, Any]:
+    return section_of(shares, shares.confidence_interval())
+
+
+def test_the_example_is_a_report_that_says_something() -> None:
+    asked = rt.Subset(FOUR, ((2, 1), (4, 1)), title="pairs, or everything")
+    counts = {0b0011: 30, 0b0101: 40, 0b1001: 25, 0b1110: 0, 0b1111: 900}
+    shares = rt.maximum_likelihood(rt.PatternTally.from_counts(asked, counts))
+    example = described(shares)["one_report"]["example"]
+    assert example == (
+        "the most frequent report that says something was {left, right}, sent by 40 people. Of 995 people 900 were asked "
+        "nothing: their report is as likely whatever the answer is."
+    )
+    strata = [rt.tally(rt.uniform_subset(FOUR).draw_many(["left"] * n, seed=n), weights=[1.0] * n) for n in (50, 60)]
+    counted = sum(strata[1:], strata[0])
+    assert isinstance(counted, rt.WeightedTally)
+    assert f"sent by {counted.counts.max()} people." in described(rt.moments(*strata))["one_report"]["example"]
+    silent = rt.PatternTally.from_counts(asked, {0b1111: 3, 0b0011: 1})
+    assert "sent by 1 person. Of 4 people 3 were asked nothing" in findings_example(silent)["example"]
+    assert findings_example(rt.PatternTally.from_counts(asked, {0b1111: 3})) == {}
+
+
+def test_a_weighted_page_says_so() -> None:
+    tally = rt.tally(rt.uniform_subset(FOUR).draw_many(["left", "right"] * 60, seed=1), weights=[1.0, 3.0] * 60)
+    text = findings.render([described(rt.maximum_likelihood(tally))], "Votes")
+    assert "120 people answered. They are weighted: worth 96 of equal weight." in text  # 240² / 600
+    assert "the best fit to the weighted reports" in text
+    plain = rt.maximum_likelihood(rt.tally(rt.uniform_subset(FOUR).draw_many(["left", "right"] * 60, seed=1)))
+    text = findings.render([described(plain)], "Votes")
+    assert "weighted" not in text and "the best fit to the reports" in text
+
+
+def test_simulated_reports_are_said_to_protect_nobody() -> None:
+    said = "Simulated reports: their coins came from a seed, so they protect nobody."
+    for seed in (1, None):
+        shares = rt.maximum_likelihood(rt.tally(rt.uniform_subset(FOUR).draw_many(["left", "right"] * 60, seed=seed)))
+        made = described(shares)
+        assert made["simulated"] is (seed is not None) and shares.to_json()["simulated"] is made["simulated"]
+        assert (said in made["not_protected"]) is made["simulated"]
+        assert (said in findings.render([made], "Votes")) is made["simulated"]
+
+
+def test_moments_are_shown_by_themselves_with_a_proper_minus() -> None:
+    tally = rt.PatternTally.from_counts(rt.uniform_subset(FOUR), {0b0011: 30, 0b0101: 10})
+    shares = rt.moments(tally)
+    made = described(shares)
+    rows = made["categories"]
+    assert [row["estimate"] for row in rows] == shares.by_itself.tolist()
+    assert [row["share"] for row in rows] == shares.probabilities.tolist()
+    assert all(0 <= row["low"] <= row["estimate"] <= row["high"] <= 1 for row in rows)
+    text = findings.render([made], "Votes")
+    assert f"Each share by itself; together they sum to {shares.by_itself.sum():.2f}." in text
+    cells = re.findall(r"<td>([^<]*%)</td>", text)
+    assert any(cell.startswith("−") for cell in cells) and not any("-" in cell for cell in cells)
+    assert not re.search(r"-\d", " ".join(re.findall(r"<title>([^<]*)</title>|<text[^>]*>([^<]*)</text>", text)[0]))
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(1 / 2000, "0.05%"), (0.0, "0.0%"), (0.004, "0.4%"), (0.0096, "0.96%"), (0.5, "50%"), (-0.02, "−2.0%")],
+)
+def test_small_shares_keep_two_digits(share: float, said: str) -> None:
+    assert plots.percent(share) == said
+    assert plots.percent(0.01, -0.004, 0.024) == "1.0% (−0.4–2.4)"

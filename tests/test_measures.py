@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -358,3 +359,17 @@ def test_an_overview_as_text_html_and_json() -> None:
     assert "&lt;fish&gt;" in overview._repr_html_() and "<fish>" not in overview._repr_html_()
     with pytest.raises(KeyError, match="mutual_information"):
         overview["entropy"]
+
+
+def test_the_table_of_categories_leaves_out_what_says_nothing() -> None:
+    pets = Categorical("pet", [f"pet {i}" for i in range(60)])
+    alike = leakage(uniform_subset(pets), [1 / 60] * 60).summary()
+    assert "all 60 alike" in alike and "pet 3" not in alike
+    some = leakage(uniform_subset(pets), [0.0] * 30 + [1 / 60] * 20 + [1 / 15] * 10).summary()
+    assert "30 answers of share 0 left out." in some and "infinity" not in some.split("\nanswer")[1]
+    shown = re.findall(r"^pet (\d+)", some, re.MULTILINE)
+    assert shown == [str(i) for i in range(30, 50)]  # ties, so in the order of the domain
+    assert "The 20 answers that give away most, of 30; all are in the JSON (--json)." in some and "to_json" not in some
+    many = Categorical("town", [str(i) for i in range(2000)])
+    said = leakage(uniform_subset(many), [1 / 2000] * 2000).summary()
+    assert "without any report 0.05%" in said and "all 2,000 alike" in said and "0.00050" in said

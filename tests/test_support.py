@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent as rt
+from reticent.choose import Words
 from reticent.errors import EstimateError, TallyError
 from reticent.estimators.support_scores import score_law, second_at_equal_shares
+from reticent.intervals import wald, wald_of_shares
 from reticent.precision import Form, distinct_rates, linear_scores
 from reticent.results import Method
 from reticent.tallies import SupportCounts, SupportTally, default_kind, tally_columns
@@ -279,6 +281,49 @@ def test_results_speak_json_and_frames() -> None:
     frame = shares.to_frame()
     assert frame["unconstrained"].sum() == pytest.approx(1) and list(frame.index) == list("abcde")
     assert "support counts of 200 reports (letter)" in repr(shares.tallies[0])
+
+
+def test_shares_by_themselves_are_the_centres_of_their_intervals() -> None:
+    """2,000 categories: the projection moves every large share to the bottom of its interval, and some were below 0."""
+    generator = np.random.default_rng(1)
+    truth = 1 / np.arange(1, 2001)
+    codes = generator.choice(2000, 2000, p=truth / truth.sum())
+    shares = rt.moments(rt.tally(MANY.draw_codes(codes, Words(1))))
+    ends, free = shares.confidence_interval(), shares.unconstrained
+    assert free is not None and (free < 0).sum() > 500
+    assert (ends.low >= 0).all() and (ends.high <= 1).all() and not np.signbit(ends.low).any()
+    assert ((ends.low <= shares.by_itself) & (shares.by_itself <= ends.high)).all()
+    inside = (ends.low > 0) & (ends.high < 1)
+    assert inside.sum() > 20
+    np.testing.assert_allclose(shares.by_itself[inside], ((ends.low + ends.high) / 2)[inside], atol=1e-12)
+    np.testing.assert_array_equal(shares.by_itself, np.clip(free, 0, 1))
+    foot = f"Each share by itself; together they sum to {shares.by_itself.sum():.2f}."
+    assert foot in shares.summary() and foot in shares._repr_html_() and "-0" not in shares.summary()
+    rows = shares.to_json()["shares"]
+    assert sum(row["share"] for row in rows) == pytest.approx(1) and rows[0]["unconstrained"] == free[0]
+    assert (rows[0]["low"], rows[0]["high"]) == (ends.low[0], ends.high[0])
+    drawn = " ".join(text.get_text() for text in shares.plot().axes[0].texts)
+    assert "and 1,980 more" in drawn and "together" not in drawn and "-" not in drawn
+
+
+@given(st.floats(-0.5, 1.5), st.floats(0, 0.5), st.floats(0, 1))
+def test_an_interval_put_between_0_and_1_misses_no_more_than_plain_wald(
+    centre: float, error: float, truth: float
+) -> None:
+    plain, kept = (kind(np.array([centre]), np.array([error]), 0.95) for kind in (wald, wald_of_shares))
+    assert not plain.low[0] <= truth <= plain.high[0] or kept.low[0] <= truth <= kept.high[0]
+    assert 0 <= kept.low[0] <= np.clip(centre, 0, 1) <= kept.high[0] <= 1
+
+
+def test_contrasts_and_certain_shares_stay_as_they_are() -> None:
+    shares = rt.moments(rt.PatternTally.from_counts(CASES["uniform_subset(5)"], {0b00011: 30, 0b00101: 20, 0b11000: 2}))
+    free = shares.unconstrained
+    assert free is not None and free.min() < 0
+    last = shares.combine([0, 0, 0, 0, 1])
+    assert last.value == pytest.approx(free[4]) and last.confidence_interval().low[0] < 0
+    certain = rt.maximum_likelihood(rt.tally(FIVE.draw_many(list("aabcd") * 40, seed=1), kind="patterns"))
+    np.testing.assert_array_equal(certain.by_itself, certain.probabilities)
+    assert "by itself" not in certain.summary()
 
 
 def test_what_a_support_tally_documents_is_checked() -> None:

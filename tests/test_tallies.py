@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -96,3 +99,30 @@ def test_what_a_tally_documents_is_checked() -> None:
     half = rt.PatternTally.from_counts(CHANNEL, {3: 2**61})
     with pytest.raises(TallyError, match=r"2\^62"):
         half + half
+
+
+def test_a_seed_marks_the_tallies_of_its_reports() -> None:
+    answers = list("abcde") * 4
+    drawn, real = CHANNEL.draw_many(answers, seed=1), CHANNEL.draw_many(answers)
+    groups = {"region": ["north", "south"] * 10}
+    every: list[dict[str, Any]] = [{"kind": "patterns"}, {"kind": "support"}, {"weights": [1.0] * 20}]
+    for options in every:
+        marked, plain = (rt.tally(reports, **options) for reports in (drawn, real))
+        assert marked.simulated and not plain.simulated
+        assert "simulated" in repr(marked) and "simulated" not in repr(plain)
+        assert (marked + plain).simulated and (plain + marked).simulated and not (plain + plain).simulated
+        assert replace(marked, simulated=False) == marked  # equal counts are equal, whatever made them
+        for reports in (drawn, real):
+            grouped = rt.tally_by(reports, groups, **options)
+            assert {one.simulated for one in grouped.groups.values()} == {reports.simulated}
+            assert (grouped.total() + plain).simulated == reports.simulated
+    assert rt.moments(one_of_two(drawn)).simulated and not rt.moments(one_of_two(real)).simulated
+
+
+def one_of_two(reports: rt.Reports) -> rt.SupportTally:
+    """One column of a tally of two, the other of real reports."""
+    other = rt.uniform_subset(rt.Categorical("other", list("wxyz"))).draw_many(["w"] * len(reports))
+    name = reports.channel.domain.name
+    both = rt.tally_columns({name: reports, "other": other})
+    assert both.simulated == reports.simulated
+    return both.only(name)

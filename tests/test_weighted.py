@@ -168,7 +168,7 @@ def test_coverage_when_the_weights_matter() -> None:
             interval = shares.confidence_interval()
             assert interval.method == "wald"
             squares += shares.standard_errors**2 / replicates
-            centres.append((interval.low + interval.high) / 2)
+            centres.append(shares.probabilities if shares.unconstrained is None else shares.unconstrained)
             hits += (interval.low <= UNEVEN) & (UNEVEN <= interval.high)
         assert (hits >= binom.ppf(1e-8, replicates, 0.93)).all(), (estimator.__name__, hits / replicates)
         ratio = np.var(centres, axis=0, ddof=1) / squares * (replicates - 1)

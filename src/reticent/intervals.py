@@ -15,7 +15,7 @@ from reticent.errors import EstimateError, ParameterError
 from reticent.likelihood import Fit, fit, profile_interval
 from reticent.precision import information, lists_its_reports, membership_rates
 from reticent.rows import DenseRows
-from reticent.tallies import PatternTally, SupportTally, Tally, require_patterns, stack, weighted, weights_of
+from reticent.tallies import PatternTally, SupportTally, Tally, require_patterns, stack, supported, weighted, weights_of
 
 Floats = NDArray[np.float64]
 CORNERS = 2000
@@ -51,6 +51,20 @@ def wald(centre: Floats, standard_errors: Floats, confidence_level: float) -> Co
     check_level(confidence_level)
     half = float(norm.ppf(0.5 + confidence_level / 2)) * standard_errors
     return ConfidenceInterval(centre - half, centre + half, confidence_level, "wald")
+
+
+def wald_of_shares(centre: Floats, standard_errors: Floats, confidence_level: float) -> ConfidenceInterval:
+    """Wald for shares: c ± z · standard error, cut at 0 and 1, with c the estimate put between 0 and 1.
+
+    Holds a share whenever centre ± z · standard error does, so it covers at least as often: where the estimate lies
+    below 0, [0, z·se] reaches further than what is left of the plain interval above 0; above 1 likewise.
+
+    >>> wald_of_shares(np.array([-0.05, 0.5]), np.array([0.01, 0.01]), 0.95).low.round(2).tolist()
+    [0.0, 0.48]
+    """
+    ends = wald(np.clip(centre, 0.0, 1.0), standard_errors, confidence_level)
+    low, high = (np.clip(end, 0.0, 1.0) + 0.0 for end in (ends.low, ends.high))  # never −0
+    return ConfidenceInterval(low, high, confidence_level, "wald")
 
 
 def profile(tallies: Sequence[Tally], fit: Fit, confidence_level: float) -> ConfidenceInterval:
@@ -148,15 +162,10 @@ class ScoringStep:
 
 
 def support_counts(tally: PatternTally | SupportTally) -> NDArray[np.int64]:
-    """How many reports support each category, in batches so that no large matrix is made."""
+    """How many reports support each category."""
     if isinstance(tally, SupportTally):
         return tally.support(*tally.columns)[1]
-    total = np.zeros(tally.channel.n_categories, dtype=np.int64)
-    batch = max(1, 2**24 // tally.channel.n_categories)
-    for first in range(0, len(tally.keys), batch):
-        part = slice(first, first + batch)
-        total += tally.counts[part] @ tally.channel.support(tally.keys[part])
-    return total
+    return supported(tally.channel, tally.keys, tally.counts)
 
 
 def inverse(information: Floats) -> Floats:
@@ -186,17 +195,18 @@ def profile_contrast(tallies: Sequence[Tally], found: Fit, c: Floats, confidence
     rows, counts = stack(tallies)
     likelihood, n = rows.dense(), float(counts.sum())
     allowed = float(np.sqrt(chi2.ppf(confidence_level, 1)))
+    lowest, highest = float(c.min()), float(c.max())  # a root finder may step past them by rounding
 
     def excess(t: float) -> float:
         try:
-            held = fit(DenseRows(likelihood @ _corners(c, t)), counts)
+            held = fit(DenseRows(likelihood @ _corners(c, min(max(t, lowest), highest))), counts)
         except EstimateError:  # some counted report is impossible there
             return float(np.sqrt(n)) + 10.0
         return float(np.sqrt(max(2 * (found.log_likelihood - held.log_likelihood), 0.0))) - allowed
 
     centre = float(c @ found.probabilities)
     step = float(np.ptp(c)) / np.sqrt(n)
-    return _first_excess(excess, centre, float(c.min()), step), _first_excess(excess, centre, float(c.max()), step)
+    return _first_excess(excess, centre, lowest, step), _first_excess(excess, centre, highest, step)
 
 
 def _corners(c: Floats, t: float) -> Floats:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -16,12 +19,13 @@ from reticent.domain import Categorical, ProductDomain
 from reticent.errors import EstimateError, ParameterError
 from reticent.intervals import ConfidenceInterval
 from reticent.likelihood import Fit
-from reticent.tallies import PatternTally, Tally, WeightedTally
+from reticent.tallies import PatternTally, Tally, WeightedTally, chance_of_equality, same_reports
 
 Floats = NDArray[np.float64]
 Method = Literal["profile", "score", "clopper-pearson", "wald"]
 Target = Literal["population", "respondents"]
 PROFILE_LIMIT = 1_000_000
+SIMULATED = "Simulated reports: their coins came from a seed, so they protect nobody."
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,20 @@ class Shares:
         return sum(tally.missing for tally in self.tallies)
 
     @property
+    def simulated(self) -> bool:
+        """Whether the coins of some of the reports came from a seed, so that they protect nobody."""
+        return any(tally.simulated for tally in self.tallies)
+
+    @property
+    def by_itself(self) -> Floats:
+        """Each share by itself: the unconstrained estimate put between 0 and 1, the centre of its wald interval.
+
+        They need not sum to 1; `probabilities` do, but with many categories the projection that makes them do so moves
+        every one of them to an end of its interval. The same as `probabilities` where there is no linear estimate.
+        """
+        return self.probabilities if self.unconstrained is None else np.clip(self.unconstrained, 0.0, 1.0) + 0.0
+
+    @property
     def gap(self) -> float | None:
         """max_j lambda_j − 1 per report: the mean log-likelihood is within it of the maximum."""
         return None if self.fit is None else self.fit.gap
@@ -123,6 +141,10 @@ class Shares:
         and one step; wald for moments, for weighted tallies and for margins, which have no other. "clopper-pearson"
         holds its level for every n. `target="respondents"` leaves out the sampling of the respondents themselves (wald
         only, not for weighted tallies).
+
+        wald is `by_itself` ± z · standard error, cut at 0 and 1. Shares lie between 0 and 1, so it holds the true one
+        whenever the unconstrained estimate ± z · standard error does: its coverage is at least that of plain wald.
+
         Raises ParameterError for a method, target or level that is not known, EstimateError for one that the tallies
         do not allow.
         """
@@ -132,14 +154,14 @@ class Shares:
                 raise ParameterError(f'target="respondents" has wald intervals only, not {method!r}.')
             if self.effective_n is not None:
                 raise EstimateError("Weights describe a population; weighted shares have no respondents' target.")
-            return intervals.wald(self._centre, self._respondent_errors(), confidence_level)
+            return intervals.wald_of_shares(self._centre, self._respondent_errors(), confidence_level)
         if target != "population":
             raise ParameterError(f'target is {target!r}; allowed: "population", "respondents".')
         method = method or self._default_method()
         if method not in ("profile", "score", "clopper-pearson", "wald"):
             raise ParameterError(f'method is {method!r}; allowed: "profile", "score", "clopper-pearson", "wald".')
         if method == "wald":
-            return intervals.wald(self._centre, self.standard_errors, confidence_level)
+            return intervals.wald_of_shares(self._centre, self.standard_errors, confidence_level)
         self._require_likelihood(method)
         if method == "clopper-pearson":
             return intervals.clopper_pearson(self.tallies, confidence_level)
@@ -185,10 +207,13 @@ class Shares:
         Weights by label (others 0) or one per category: {"a": 1, "b": -1} is the difference of two shares. Where it
         touches a share estimated at 0, no standard error holds: it is NaN, and the interval is by profile likelihood.
         `minus` are the shares of other people, a second group or wave: the result is Σ c_j (w_j − v_j), v theirs, whose
-        variance is the sum of both.
+        variance is the sum of both. Shares of the same reports are refused where the tallies tell: one tally, parts of one,
+        or counts that are equal and unlikely to be so by chance; a warning where they may be. A group within the total is
+        not told.
 
-        Raises ParameterError for unknown labels, a wrong number of weights or shares of another question; EstimateError
-        without a covariance, for shares of the same reports, or a difference that touches a share estimated at 0.
+        Raises ParameterError for unknown labels, weights that are no finite numbers or not one per category, or shares of
+        another question; EstimateError without a covariance, for shares of the same reports, or a difference that touches
+        a share estimated at 0.
         """
         c = self._weights(weights)
         if minus is not None:
@@ -216,14 +241,23 @@ class Shares:
         return float((c[used] ** 2 * self.standard_errors[used] ** 2).sum())
 
     def _difference(self, minus: Shares, c: Floats) -> Scalar:
+        if not isinstance(minus, Shares):
+            raise ParameterError(f"minus is a {type(minus).__name__}; give the shares of other people.")
         if minus.domain != self.domain:
             raise ParameterError(
                 f'Shares of "{self.domain.name}" minus shares of "{minus.domain.name}": not one question.'
             )
-        if any(one is other for one in self.tallies for other in minus.tallies):
+        pairs = list(product(self.tallies, minus.tallies))
+        if any(same_reports(one, other) for one, other in pairs):
             raise EstimateError(
                 "Both shares come from the same reports, so their errors are not independent. Give the shares of other "
                 "people, or combine shares of one estimate."
+            )
+        if any(chance_of_equality(one, other) is not None for one, other in pairs):
+            warnings.warn(
+                "Both shares come from equal counts. By chance that happens, and then the difference stands; if they are "
+                "the same reports, it means nothing.",
+                stacklevel=3,
             )
         mine, theirs = self.combine(c), minus.combine(c)
         if math.isnan(mine.standard_error) or math.isnan(theirs.standard_error):
@@ -276,14 +310,16 @@ class Shares:
             unknown = [label for label in weights if label not in self.domain.categories]
             if unknown:
                 raise ParameterError(f'{unknown[:5]} are not categories of "{self.domain.name}".')
-            return np.array([float(weights.get(label, 0.0)) for label in self.domain.categories])
-        c = np.asarray(weights, dtype=np.float64)
+            weights = [weights.get(label, 0.0) for label in self.domain.categories]
+        if isinstance(weights, str) or not isinstance(weights, Iterable):
+            raise ParameterError(f"combine needs {p} weights, one per category, or weights by label.")
+        c = np.array([_number(weight) for weight in weights])
         if c.shape != (p,) or not np.isfinite(c).all():
             raise ParameterError(f"combine needs {p} finite weights, one per category, or weights by label.")
         return c
 
     def to_json(self, confidence_level: float = 0.95, method: Method | None = None) -> dict[str, Any]:
-        """Everything the summary shows and more, as JSON (NaN as null)."""
+        """Everything the summary shows and more, as JSON (NaN as null); `share` is that of `probabilities`."""
         interval = self.confidence_interval(confidence_level, method)
         document: dict[str, Any] = {
             "question": self.domain.name,
@@ -291,6 +327,7 @@ class Shares:
             "n": self.n,
             **({} if self.effective_n is None else {"effective_n": self.effective_n}),
             "missing": self.missing,
+            "simulated": self.simulated,
             "channels": [tally.channel.digest for tally in self.tallies],
             "confidence_level": confidence_level,
             "interval": interval.method,
@@ -333,7 +370,11 @@ class Shares:
         digits = 4 if not half > 0 else min(max(2, 1 - math.floor(math.log10(half))), 6)
         for j, label in enumerate(self.domain.categories):
             ends = f"({interval.low[j]:.{digits}f}–{interval.high[j]:.{digits}f})"
-            lines.append(f"  {label:<{width}}  {self.probabilities[j]:.{digits}f} {ends}")
+            lines.append(f"  {label:<{width}}  {self.by_itself[j]:.{digits}f} {ends}")
+        if (total := total_text(self.by_itself)) is not None:
+            lines.append(
+                f"  Each share by itself; together they sum to {total}. `probabilities` are shares that sum to 1."
+            )
         if self.missing:
             lines.append(f"  {self.missing:,} answers were missing and are not in the shares.")
         if self.unique is False:
@@ -350,21 +391,43 @@ class Shares:
 
         interval = self.confidence_interval(confidence_level)
         return plots.shares(
-            self.domain.categories, self.probabilities.tolist(), interval.low.tolist(), interval.high.tolist()
+            self.domain.categories, self.by_itself.tolist(), interval.low.tolist(), interval.high.tolist()
         )
 
     def _repr_html_(self) -> str:
         interval = self.confidence_interval()
         cells = "".join(
-            f"<tr><td>{html.escape(label)}</td><td>{self.probabilities[j]:.4f}</td>"
+            f"<tr><td>{html.escape(label)}</td><td>{self.by_itself[j]:.4f}</td>"
             f"<td>{interval.low[j]:.4f}–{interval.high[j]:.4f}</td></tr>"
             for j, label in enumerate(self.domain.categories)
         )
         head = f"<caption>{html.escape(self.domain.name)}: {self.n:,} reports</caption>"
-        return f"<table>{head}<tr><th>category</th><th>share</th><th>95% interval</th></tr>{cells}</table>"
+        total = total_text(self.by_itself)
+        foot = "" if total is None else f"<p>Each share by itself; together they sum to {total}.</p>"
+        return f"<table>{head}<tr><th>category</th><th>share</th><th>95% interval</th></tr>{cells}</table>{foot}"
 
     def __repr__(self) -> str:
         return f'<shares of "{self.domain.name}", {len(self.domain)} categories, {self.n:,} reports, {self.estimator}>'
+
+
+def total_text(shares: Floats) -> str | None:
+    """What the shares sum to, in digits that tell it from 1; None where it is 1.
+
+    >>> total_text(np.array([0.5, 0.53])), total_text(np.array([0.5, 0.5]))
+    ('1.03', None)
+    """
+    total = float(shares.sum())
+    if abs(total - 1) < 5e-5:
+        return None
+    return f"{total:.2f}" if abs(total - 1) >= 0.005 else f"{total:.4f}"
+
+
+def _number(weight: object) -> float:
+    """A weight as a number; NaN for anything else, also for text that reads as one."""
+    try:
+        return float(weight) if isinstance(weight, (Real, np.bool_)) else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def _finite(value: float) -> float | None:

@@ -9,12 +9,27 @@ import click
 
 from reticent import demo as demonstration
 from reticent import findings as pages
-from reticent.cli.questions import by_question, estimated, hint_page, name_of, said_once, title_of
+from reticent.cli.numbers import law_of
+from reticent.cli.outputs import check_place
+from reticent.cli.questions import (
+    Group,
+    by_question,
+    estimated,
+    hint_page,
+    in_words,
+    margins_in_lines,
+    margins_of,
+    name_of,
+    said_once,
+    title_of,
+)
 from reticent.cli.terminal import hint, note, print_json, shares_table
+from reticent.domain import Categorical
 from reticent.engines import replacing
 from reticent.findings.sections import section
 from reticent.measures import Leakage
-from reticent.results import Method
+from reticent.plots import percent
+from reticent.results import SIMULATED, Method
 
 tally_argument = click.argument("tallies", nargs=-1, required=True, type=click.Path(dir_okay=False))
 level_option = click.option(
@@ -27,6 +42,9 @@ interval_option = click.option(
 )
 
 
+strata_option = click.option("--strata", is_flag=True, help="The groups of weighted tallies are strata of one sample.")
+
+
 @click.command()
 @tally_argument
 @click.option(
@@ -34,7 +52,7 @@ interval_option = click.option(
     type=click.Choice(["maximum-likelihood", "moments", "one-step"]),
     help="Default: maximum-likelihood; moments above 500 categories and for support counts.",
 )
-@click.option("--strata", is_flag=True, help="The groups of weighted tallies are strata of one sample.")
+@strata_option
 @level_option
 @interval_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -53,14 +71,29 @@ def estimate(
     Tallies of one question are read together, also when they went through different channels; weighted ones are strata.
     Exits with 1 when an estimate is not converged or not unique.
     """
-    documents, good = [], True
+    documents, good, simulated = [], True, False
     for group, parts in by_question(tallies, strata):
         with said_once():
-            shares = estimated(parts, method)
+            law = law_of(parts, method, interval)
+            shares = estimated(parts, method) if law is None else law.shares
+        if law is not None:
+            good &= law.converged and law.unique is not False
+            simulated |= shares.simulated
+            if as_json:
+                documents.append({"group": dict(group), **law.to_json(confidence_level)})
+            else:
+                name = law.question.name
+                click.echo(name + in_words(group) + law.summary(confidence_level).removeprefix(name))
+            continue
+        with said_once():
             ends = shares.confidence_interval(confidence_level, cast("Method | None", interval))
+            margins = margins_of(shares)
         good &= shares.converged and shares.unique is not False
+        simulated |= shares.simulated
         if as_json:
-            documents.append({"group": dict(group), **shares.to_json(confidence_level, cast("Method", ends.method))})
+            document = {"group": dict(group), **shares.to_json(confidence_level, cast("Method", ends.method))}
+            own = [one.to_json(confidence_level, "wald") for one in margins]
+            documents.append({**document, "margins": own} if own else document)
             continue
         click.echo(title_of(shares, group))
         click.echo("\n".join(shares_table(shares, ends.low.tolist(), ends.high.tolist())))
@@ -70,8 +103,12 @@ def estimate(
             f"  Shares in the population, from {shares.n:,} reports{worth}, with {100 * confidence_level:.4g}% intervals "
             f"({ends.method}){missing}."
         )
+        for line in margins_in_lines(margins, confidence_level):
+            click.echo(line)
     if as_json:
         print_json(documents)
+    if simulated:
+        note(SIMULATED)
     hint_page(tallies)
     if not good:
         note("Check failed: an estimate is not converged or not unique; do not rely on its shares (see --json).")
@@ -82,6 +119,7 @@ def estimate(
 @tally_argument
 @click.option("-o", "--output", type=click.Path(dir_okay=False), default="findings.html", show_default=True)
 @click.option("--title", default="Findings", show_default=True)
+@strata_option
 @level_option
 @interval_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the page says as JSON.")
@@ -91,23 +129,30 @@ def findings(
     tallies: tuple[str, ...],
     output: str,
     title: str,
+    strata: bool,
     confidence_level: float,
     interval: str | None,
     as_json: bool,
 ) -> None:
     """Write one page: the shares, what a report gave away, what was not protected."""
+    check_place(output, tallies, "page")
     sections, good = [], True
-    for group, parts in by_question(tallies):
+    asked: list[tuple[Categorical, Group]] = []
+    for group, parts in by_question(tallies, strata):
         with said_once():
             shares = estimated(parts)
             ends = shares.confidence_interval(confidence_level, cast("Method | None", interval))
             sections.append(section(shares, ends, name=name_of(shares, group), public=[key for key, _ in group]))
         good &= shares.converged and shares.unique is not False
+        asked.append((shares.domain, group))
+    simulated = any(one["simulated"] for one in sections)
     _write(output, pages.render(sections, title))
     if as_json:
-        print_json({"file": output, "title": title, "sections": sections})
+        print_json({"file": output, "title": title, "simulated": simulated, "sections": sections})
     else:
-        click.echo(f"{output}: {len(sections)} {'question' if len(sections) == 1 else 'questions'}")
+        click.echo(f"{output}: {_in_all(asked)}")
+    if simulated:
+        note(SIMULATED)
     if not good:
         note("Check failed: an estimate is not converged or not unique; the page says which.")
         ctx.exit(1)
@@ -119,6 +164,7 @@ def findings(
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def demo(output: str, seed: str | None, as_json: bool) -> None:
     """Privatise a real table, estimate its shares from the reports, and set them against the truth."""
+    check_place(output, kind="page")
     note("Privatising race, sex, education and income of 32,561 people, then estimating from the reports alone …")
     asked = demonstration.run(seed)
     _write(output, demonstration.page(asked))
@@ -149,8 +195,16 @@ def given_away_line(measured: Leakage) -> str:
     information, guess = measured["mutual_information"], measured["prediction"]
     return (
         f"  One report gives away {information.value:.2f} of {information.ceiling:.2f} bits; a best guess is right "
-        f"{guess.value:.0%} of the time ({guess.floor:.0%} without any report)."
+        f"{percent(guess.value)} of the time ({percent(guess.floor)} without any report)."
     )
+
+
+def _in_all(asked: list[tuple[Categorical, Group]]) -> str:
+    """`1 question in 6 groups`, for the question and the group of each section."""
+    n_questions = len({(domain.name, domain.categories) for domain, _ in asked})
+    groups = {group for _, group in asked if group}
+    questions = f"{n_questions} {'question' if n_questions == 1 else 'questions'}"
+    return f"{questions} in {len(groups)} {'group' if len(groups) == 1 else 'groups'}" if groups else questions
 
 
 def _write(output: str, page: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from reticent.results import Shares
+from reticent.results import Shares, total_text
 
 SHOWN = 30
 
@@ -95,7 +95,7 @@ def shares_table(
     shares: Shares, low: Sequence[float], high: Sequence[float], truth: Sequence[float] | None = None
 ) -> list[str]:
     """One line per category with its interval, the largest first when there are more than fit."""
-    labels, values = shares.domain.categories, shares.probabilities.tolist()
+    labels, values = shares.domain.categories, shares.by_itself.tolist()
     order = list(range(len(labels)))
     if len(labels) > SHOWN:
         order = sorted(order, key=lambda j: -values[j])[:SHOWN]
@@ -105,9 +105,11 @@ def shares_table(
         cells = [labels[j], interval_text(values[j], low[j], high[j], digits)]
         rows.append([*cells, f"{truth[j]:.{digits}f}"] if truth is not None else cells)
     lines = columns(rows, left=(0, 1))  # shares have one digit before the point, so this aligns the points
+    total = total_text(shares.by_itself)
     if len(labels) > SHOWN:
         rest = sum(values) - sum(values[j] for j in order)
-        lines.append(
-            f"  … and {len(labels) - SHOWN:,} more categories, together {max(rest, 0.0):.3f} (all with --json)"
-        )
+        together = f", together {max(rest, 0.0):.3f}" if total is None else ""
+        lines.append(f"  … and {len(labels) - SHOWN:,} more categories{together} (all with --json)")
+    if total is not None:
+        lines.append(f"  Each share by itself; together they sum to {total}. Shares that sum to 1 are in --json.")
     return lines

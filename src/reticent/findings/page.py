@@ -1,9 +1,10 @@
 """Turn a plain description of results into one HTML page: no script, no network, light, dark and on paper.
 
-A section describes one question, with the keys `name`, `n`, `missing`, `mechanism`, `categories`,
+A section describes one question, with the keys `name`, `n`, `effective_n`, `missing`, `mechanism`, `categories`,
 `confidence_level`, `leakage`, `per_category`, `one_report`, `not_protected`, `tradeoff`, `certificate` and
-`digest`. Only `name`, `n` and `categories` are needed; `finding` replaces the heading, `best_possible` adds a
-line to the last picture. Shares and probabilities are between 0 and 1, information is in bits.
+`digest`. Only `name`, `n` and `categories` are needed; `effective_n` says that the people are weighted, `finding`
+replaces the heading, `best_possible` adds a line to the last picture. A category's `estimate` is its share by itself,
+`share` the one of those that sum to 1. Shares and probabilities are between 0 and 1, information is in bits.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from reticent import plots
 from reticent.errors import ParameterError
 from reticent.plots import percent, readable
+from reticent.results import total_text
 
 __all__ = ["render"]
 
@@ -117,7 +121,10 @@ def about(share: float, low: float | None = None, high: float | None = None) -> 
 
 def who_answered(section: Section) -> str:
     missing = int(section.get("missing") or 0)
+    effective = number(section.get("effective_n"))
     answered = f"{int(section['n']):,} people answered" + (f"; {missing:,} did not." if missing else ".")
+    if effective is not None:
+        answered += f" They are weighted: worth {effective:,.0f} of equal weight."
     return f"{answered} {section['mechanism']}" if section.get("mechanism") else answered
 
 
@@ -129,7 +136,9 @@ def shares(section: Section, anchor: str) -> str:
     labels = [readable(c["label"]) for c in rows]
     estimate = [v or 0.0 for v in columns["estimate"]]
     truth = columns["truth"] if any(v is not None for v in columns["truth"]) else None
-    free = columns["unconstrained"] if any(v is not None for v in columns["unconstrained"]) else None
+    moved = [None if v == estimate[i] else v for i, v in enumerate(columns["unconstrained"])]
+    order = plots.largest(estimate, TABLE_ROWS)
+    free = moved if any(moved[i] is not None for i in order) else None
     picture = plots.shares(labels, estimate, columns["low"], columns["high"], truth=truth, unconstrained=free)
     level = f"{100 * float(section.get('confidence_level') or 0.95):g}%"
     alt = f"{finding(section)}. " + "; ".join(
@@ -139,9 +148,10 @@ def shares(section: Section, anchor: str) -> str:
     caption = key("estimate", f"estimate and {level} interval")
     caption += key("truth", "truth, known in this demonstration") if truth else ""
     caption += key("free", "before it was kept between 0 and 100%") if free else ""
+    if (total := total_text(np.array(estimate))) is not None and any("share" in c for c in rows):
+        caption += words(f"Each share by itself; together they sum to {total}. Shares that sum to 1 are in the JSON.")
     head = ["answer", "share", "low", "high"] + (["truth"] if truth else []) + (["unconstrained"] if free else [])
     fields = ["estimate", "low", "high"] + (["truth"] if truth else []) + (["unconstrained"] if free else [])
-    order = plots.largest(estimate, TABLE_ROWS)
     body = [[labels[i], *(precise(columns[f][i]) for f in fields)] for i in order]
     return figure(plots.svg(picture, alt, key=anchor), caption, data(head, body, rows, f"{anchor}-shares"))
 
@@ -311,7 +321,10 @@ def provenance(section: Section) -> str:
     certificate, lines = section.get("certificate") or {}, []
     gap = number(certificate.get("gap"))
     if certificate.get("converged") and gap is not None:
-        lines.append(f"The shares are the best fit to the reports, proved to within {max(gap, 1e-16):.0e} per report.")
+        reports = "reports" if section.get("effective_n") is None else "weighted reports"
+        lines.append(
+            f"The shares are the best fit to the {reports}, proved to within {max(gap, 1e-16):.0e} per report."
+        )
     tail = f" Channel <code>{words(section['digest'])}</code>" if section.get("digest") else ""
     return f'<p class="kicker" style="margin-top:2rem">{words(" ".join(lines))}{tail}</p>' if lines or tail else ""
 
@@ -393,11 +406,11 @@ def times(bits: float) -> str:
 
 
 def decimal(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:.3f}".replace("-", "−")
 
 
 def precise(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.2f}%"
+    return "–" if share is None else f"{100 * share:.2f}%".replace("-", "−")
 
 
 def strict(value: Any) -> Any:

@@ -26,8 +26,8 @@ from reticent.mechanisms import (
     uniform_subset,
 )
 from reticent.precision import asymptotic_covariance
-from reticent.results import Shares
-from reticent.tallies import PatternTally, WeightedTally
+from reticent.results import SIMULATED, Shares
+from reticent.tallies import PatternTally, Tally, WeightedTally
 
 COMPARED = 16  # categories up to which every report is listed and mechanisms are compared exactly
 EXAMPLE = 12  # categories up to which an example of a report is readable
@@ -48,15 +48,21 @@ def section(
     """
     channel = shares.tallies[0].channel
     known = truth if truth is not None else [None] * len(shares.domain)
+    by_itself, n = shares.by_itself, shares.n if shares.effective_n is None else shares.effective_n
+    readable = [f"{column}: it was passed on as it is." for column in public]
+    open_to_all = [SIMULATED, *readable] if shares.simulated else readable
     return {
         "name": name or shares.domain.name,
         "n": shares.n,
+        **({} if shares.effective_n is None else {"effective_n": shares.effective_n}),
         "missing": shares.missing,
+        "simulated": shares.simulated,
         "mechanism": mechanism_sentence(channel),
         "categories": [
             {
                 "label": label,
-                "estimate": float(shares.probabilities[j]),
+                "estimate": float(by_itself[j]),
+                "share": float(shares.probabilities[j]),
                 "low": float(interval.low[j]),
                 "high": float(interval.high[j]),
                 "truth": known[j],
@@ -66,8 +72,8 @@ def section(
         ],
         "confidence_level": interval.confidence_level,
         "one_report": one_report(shares),
-        "not_protected": [*(f"{column}: it was passed on as it is." for column in public), *unprotected(channel)],
-        "tradeoff": comparison(channel, shares.probabilities, shares.n, interval.confidence_level),
+        "not_protected": [*open_to_all, *unprotected(channel)],
+        "tradeoff": comparison(channel, shares.probabilities, n, interval.confidence_level),
         "certificate": {"gap": shares.gap, "converged": shares.converged},
         "digest": channel.digest[:12],
         **described(given_away if given_away is not None else leakage(channel, shares)),
@@ -99,7 +105,7 @@ def mechanism_sentence(channel: Channel) -> str:
 
 
 def one_report(shares: Shares) -> dict[str, str]:
-    """What a single report says: in words, and with the most frequent report as an example."""
+    """What a single report says: in words, and with the most frequent report that says something as an example."""
     tally, p = shares.tallies[0], len(shares.domain)
     channel = tally.channel
     said: dict[str, str] = {}
@@ -125,10 +131,30 @@ def one_report(shares: Shares) -> dict[str, str]:
         and p <= EXAMPLE
         and not isinstance(channel, Composition)
     ):
-        top = int(np.argmax(tally.counts))
-        report = channel.describe(integers_from_keys(tally.keys[top : top + 1])[0])
-        said["example"] = f"the most frequent report was {report}, sent by {int(tally.counts[top]):,} people."
+        said |= example(tally, *(one for one in shares.tallies[1:] if type(one) is type(tally)))
     return said
+
+
+def example(tally: PatternTally | WeightedTally, *more: Tally) -> dict[str, str]:
+    """The most frequent report that says something, and how many say nothing; empty where all say nothing.
+
+    Tallies of the same channel, such as strata, are counted together.
+    """
+    for one in more:
+        tally = tally + one if one.channel.digest == tally.channel.digest else tally
+    rows = tally.channel.rows(tally.keys).dense()
+    telling = np.ptp(rows, axis=1) > 1e-12 * rows.max(axis=1)
+    if not telling.any():
+        return {}
+    top = int(np.argmax(np.where(telling, tally.counts, 0)))
+    report = tally.channel.describe(integers_from_keys(tally.keys[top : top + 1])[0])
+    sent, silent = int(tally.counts[top]), int(tally.counts[~telling].sum())
+    which = "most frequent report that says something" if silent else "most frequent report"
+    said = f"the {which} was {report}, sent by {sent:,} {'person' if sent == 1 else 'people'}."
+    if silent:
+        asked = f"{silent:,} {'was' if silent == 1 else 'were'} asked nothing"
+        said += f" Of {tally.n:,} people {asked}: their report is as likely whatever the answer is."
+    return {"example": said}
 
 
 def unprotected(channel: Channel) -> list[str]:
@@ -148,7 +174,9 @@ def unprotected(channel: Channel) -> list[str]:
     return sentences
 
 
-def comparison(channel: Channel, shares: NDArray[np.float64], n: int, confidence_level: float) -> list[dict[str, Any]]:
+def comparison(
+    channel: Channel, shares: NDArray[np.float64], n: float, confidence_level: float
+) -> list[dict[str, Any]]:
     """Privacy against accuracy of the mechanisms for this question; empty above 16 categories.
 
     Leakage is the mutual information in bits; half_width is z·√(tr V / (p·n)), the typical half-width of a share,

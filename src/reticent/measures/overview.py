@@ -138,25 +138,40 @@ class Leakage:
                 f"On average a report gives away {information.value:.3g} of the {information.ceiling:.3g} bits in an "
                 f"answer ({information.value / information.ceiling:.1%})."
             )
-        lines += [self._guessing(), "", *_aligned(self._category_rows())]
-        if len(self.per_category) > SHOWN:
-            lines.append(
-                f"The {SHOWN} answers that give away most, of {len(self.per_category):,}; all are in to_json()."
-            )
+        lines += [self._guessing(), "", *_aligned(self._category_rows()), *self._left_out()]
         return "\n".join(lines)
 
     def _guessing(self) -> str:
         guess = self["prediction"]
-        return f"The best guess is right {guess.value:.1%} of the time; without any report {guess.floor:.1%}."
+        return (
+            f"The best guess is right {_percent(guess.value)} of the time; without any report {_percent(guess.floor)}."
+        )
 
     def _category_rows(self) -> Rows:
+        """Those that give away most first, ties in the order of the domain; one row where all are alike."""
         head: tuple[str, ...] = ("answer", "share", "bits given away", "at most", "ruled out", "guessed right")
-        most_leaking = sorted(self.per_category, key=lambda row: -row.bits)[:SHOWN]
-        table = [head]
-        for row in most_leaking:
-            numbers = (_number(row.most_bits), f"{row.size:.3f}", f"{row.prediction:.3f}")
-            table.append((row.label, f"{row.share:.4f}", f"{row.bits:.3f}", *numbers))
-        return table
+        told, information = self._told(), self["mutual_information"]
+        digits = 3 if information.n_draws is None else 2  # random draws tell categories apart that are alike
+        decimals = _decimals(min(row.share for row in told))
+        cells = [_category_cells(row, decimals) for row in told]
+        bits = [row.bits for row in told]
+        if len(told) > 2 and max(bits) - min(bits) < 0.5 * 10**-digits and len({(c[0], *c[2:]) for c in cells}) == 1:
+            return [head, (f"all {len(told):,} alike", cells[0][0], f"{information.value:.3f}", *cells[0][2:])]
+        order = sorted(range(len(told)), key=lambda j: -round(bits[j], digits))[:SHOWN]
+        return [head, *((told[j].label, *cells[j]) for j in order)]
+
+    def _told(self) -> list[CategoryLeakage]:
+        return [row for row in self.per_category if row.share > 0]
+
+    def _left_out(self) -> list[str]:
+        """What the table of categories does not show, in a line each."""
+        told, shown = len(self._told()), len(self._category_rows()) - 1
+        lines = []
+        if 1 < shown < told:
+            lines.append(f"The {shown} answers that give away most, of {told:,}; all are in the JSON (--json).")
+        if absent := len(self.per_category) - told:
+            lines.append(f"{absent:,} {'answer' if absent == 1 else 'answers'} of share 0 left out.")
+        return lines
 
     def __repr__(self) -> str:
         return f"<Leakage of {self.channel.name}: {self['mutual_information'].value:.4g} bits on average>"
@@ -246,6 +261,26 @@ def _of_the_channel(channel: Channel, weights: Floats) -> Iterator[Measure]:
     yield Measure("lowest_log_lift", low, 0.0, -math.inf if told else 0.0, "nats", method=method)
     rarest = float(weights[weights > 0].min())
     yield Measure("highest_log_lift", high, 0.0, -math.log(rarest) + 0.0, "nats", method=method)
+
+
+def _decimals(least: float) -> int:
+    """Decimals that show two digits of the smallest share, from 4 to 8."""
+    return min(max(4, 1 - math.floor(math.log10(least))), 8)
+
+
+def _category_cells(row: CategoryLeakage, decimals: int) -> tuple[str, ...]:
+    return (
+        f"{row.share:.{decimals}f}",
+        f"{row.bits:.3f}",
+        _number(row.most_bits),
+        f"{row.size:.3f}",
+        f"{row.prediction:.3f}",
+    )
+
+
+def _percent(share: float) -> str:
+    """One decimal, or two digits of what is below 1%."""
+    return f"{share:.1%}" if share >= 0.00995 or share == 0 else f"{100 * share:.2g}%"
 
 
 def _number(value: float) -> str:

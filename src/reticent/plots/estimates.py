@@ -42,7 +42,7 @@ def shares(
 ) -> Figure:
     """Draw shares (0 to 1) as dots with intervals, one row per category, at most `limit`.
 
-    With more categories the largest are drawn and the rest counted. An orange diamond is the truth where it
+    With more categories the largest are drawn and the rest counted, and added up where the shares sum to 1. An orange diamond is the truth where it
     is known, a hollow dot the estimate before it was kept between 0 and 1.
 
     >>> len(shares(["yes", "no"], [0.3, 0.7], [0.2, 0.6], [0.4, 0.8]).axes)
@@ -78,6 +78,8 @@ def shares(
             dot(axes, true, y, 8.5, TRUTH, INK, 0.8, zorder=5, shape="D")  # its corners show behind the dot
         dot(axes, estimate[i], y, 5.5, ESTIMATE, GROUND, 0.8, zorder=6)
     if extra:
-        rest = math.fsum(estimate) - math.fsum(estimate[i] for i in shown)
-        left_text(axes, f"and {extra:,} more, together {percent(max(rest, 0.0))}", 10 + row * len(shown) + 12)
+        total = math.fsum(estimate)
+        rest = max(total - math.fsum(estimate[i] for i in shown), 0.0)
+        together = f", together {percent(rest)}" if abs(total - 1) < 5e-5 else ""
+        left_text(axes, f"and {extra:,} more{together}", 10 + row * len(shown) + 12)
     return figure

@@ -12,16 +12,20 @@ from typing import TypeGuard
 def percent(share: float, low: float | None = None, high: float | None = None) -> str:
     """Return a share as per cent with the digits its half-width supports, and its interval if given.
 
-    >>> percent(0.312, 0.28, 0.34), percent(0.0312, 0.0282, 0.0342), percent(0.5)
-    ('31% (28–34)', '3.1% (2.8–3.4)', '50%')
+    >>> percent(0.312, 0.28, 0.34), percent(0.0312, 0.0282, 0.0342), percent(0.5), percent(1 / 2000)
+    ('31% (28–34)', '3.1% (2.8–3.4)', '50%', '0.05%')
     """
     if not finite(share):
         return "–"
     if low is None or high is None or not (finite(low) and finite(high)):
-        return f"{abs(100 * share):.{0 if abs(share) >= 0.1 else 1}f}%" if share > -5e-4 else f"{100 * share:.1f}%"
+        if 1e-6 <= share < 0.00995:
+            return f"{100 * share:.2g}%"
+        text = f"{abs(100 * share):.{0 if abs(share) >= 0.1 else 1}f}%"
+        return text if share > -5e-4 else "−" + text
     half = (high - low) / 2
     digits = 0 if half >= 0.015 else 1 if half >= 0.0015 else 2
-    return f"{100 * share:.{digits}f}% ({100 * low:.{digits}f}–{100 * high:.{digits}f})"
+    text = f"{100 * share:.{digits}f}% ({100 * low:.{digits}f}–{100 * high:.{digits}f})"
+    return text.replace("-", "−")
 
 
 def percentage_points(share: float) -> str:

@@ -3,6 +3,7 @@
 from reticent.tallies.addition import MOST_REPORTS, Tally
 from reticent.tallies.counting import count_support, default_kind, tally, tally_by, tally_columns
 from reticent.tallies.grouped import GroupedTally
+from reticent.tallies.overlap import chance_of_equality, same_reports, supported
 from reticent.tallies.pattern import PatternTally
 from reticent.tallies.stacked import Patterns, check_tallies, require_patterns, stack, weighted, weights_of
 from reticent.tallies.support import (
@@ -24,6 +25,7 @@ __all__ = [
     "SupportTally",
     "Tally",
     "WeightedTally",
+    "chance_of_equality",
     "check_tallies",
     "complete_sets",
     "count_support",
@@ -31,9 +33,11 @@ __all__ = [
     "default_kind",
     "parts_of",
     "require_patterns",
+    "same_reports",
     "sets_within",
     "stack",
     "sum_by_key",
+    "supported",
     "tally",
     "tally_by",
     "tally_columns",

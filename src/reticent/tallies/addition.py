@@ -14,10 +14,14 @@ MOST_REPORTS = 2**62  # so that sums of counts stay within 64 bits
 
 
 class Tally(ABC):
-    """Counts of the reports of one channel. Tallies of one channel and kind add, in any order and any partition."""
+    """Counts of the reports of one channel. Tallies of one channel and kind add, in any order and any partition.
+
+    `simulated` says that the coins of some of the reports came from a seed; equal counts are equal with or without it.
+    """
 
     channel: Channel
     missing: int
+    simulated: bool
 
     @property
     @abstractmethod
@@ -26,6 +30,11 @@ class Tally(ABC):
 
     @abstractmethod
     def __add__(self, other: object) -> Self: ...
+
+    @property
+    def _mark(self) -> str:
+        """What a short description adds about the coins."""
+        return ", simulated" if self.simulated else ""
 
     def _check_addition(self, other: Tally) -> None:
         """Raises TallyError unless the other tally is of the same kind and channel, and the sum is not too large."""

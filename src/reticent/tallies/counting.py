@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from reticent.bulk import count_keys
 from reticent.channel import Channel, Product
 from reticent.channel.channel import MAX_LISTED
+from reticent.domain.categorical import is_missing
 from reticent.errors import TallyError
 from reticent.keys import Keys
 from reticent.reports import Reports
@@ -89,13 +90,13 @@ def tally(
         raise TallyError('sets belong to kind="support".')
     kind = kind or ("support" if sets is not None else default_kind(reports.channel))
     if kind == "patterns":
-        return PatternTally(reports.channel, *count_keys(reports.present), reports.missing)
+        return PatternTally(reports.channel, *count_keys(reports.present), reports.missing, reports.simulated)
     channel, present = reports.channel, reports.present
     complete = complete_sets(channel, sets)
     parts = channel.split(present) if isinstance(channel, Product) else [present]
     names = tuple(part.domain.name for part in parts_of(channel))
     blocks = {names: count_support(channel, names, parts, complete)} if len(present) else {}
-    return SupportTally(channel, complete, blocks, reports.missing)
+    return SupportTally(channel, complete, blocks, reports.missing, reports.simulated)
 
 
 def tally_by(
@@ -108,10 +109,11 @@ def tally_by(
 ) -> GroupedTally:
     """A tally for each combination of public columns, given by name with one value per report.
 
-    `kind`, `sets` and `weights` as in `tally`. Raises TallyError when a column does not have one value per report.
+    The label of a group is the text of its values, "" where a value is missing, as in files. `kind`, `sets` and `weights`
+    as in `tally`. Raises TallyError when a column is a single text or does not have one value per report.
     """
     _check_reports(reports)
-    columns = [[str(value) for value in values] for values in by.values()]
+    columns = [_labels(name, values) for name, values in by.items()]
     for name, column in zip(by, columns, strict=True):
         if len(column) != len(reports):
             raise TallyError(f'Column "{name}" has {len(column)} values for {len(reports)} reports.')
@@ -167,7 +169,8 @@ def tally_columns(reports: Mapping[str, Reports], sets: Sets | None = None) -> S
         answered = [column for column, given in zip(columns, pattern, strict=True) if given]
         names = tuple(column.channel.domain.name for column in answered)
         blocks[names] = count_support(channel, names, [column.keys[rows] for column in answered], complete)
-    return SupportTally(channel, complete, blocks, int((~valid.any(axis=0)).sum()))
+    missing, simulated = int((~valid.any(axis=0)).sum()), any(column.simulated for column in columns)
+    return SupportTally(channel, complete, blocks, missing, simulated)
 
 
 def count_support(channel: Channel, answered: Columns, keys: Sequence[Keys], sets: Sequence[Columns]) -> SupportCounts:
@@ -232,17 +235,26 @@ def _weighted(reports: Reports, weights: ArrayLike) -> WeightedTally:
         squares = sum_by_key(keys, present, given**2)
     if not np.isfinite(squares).all() or not (squares > 0).all():
         raise TallyError("The weights are too large or too small to be squared; divide them by their mean.")
-    return WeightedTally(reports.channel, keys, counts, sum_by_key(keys, present, given), squares, reports.missing)
+    sums = sum_by_key(keys, present, given)
+    return WeightedTally(reports.channel, keys, counts, sums, squares, reports.missing, reports.simulated)
 
 
 def _one_each(reports: Reports, weights: ArrayLike) -> NDArray[np.float64]:
     try:
         given = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TallyError("The weights must be numbers, one per report.") from None
     if given.shape != (len(reports),):
         raise TallyError(f"Weights of shape {given.shape} for {len(reports)} reports; give one number per report.")
     return given
+
+
+def _labels(name: str, values: object) -> list[str]:
+    """The values of a public column as text, "" where there is none."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TallyError(f'Column "{name}" is a single value; give a list or a column with one value per report.')
+    column = values.to_pylist() if hasattr(values, "to_pylist") else values  # Arrow
+    return ["" if is_missing(value) else str(value) for value in column]
 
 
 def _check_reports(reports: object) -> None:

@@ -27,6 +27,7 @@ class PatternTally(Tally):
     keys: Keys
     counts: NDArray[np.int64]
     missing: int = 0
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.counts):
@@ -78,7 +79,8 @@ class PatternTally(Tally):
         self._check_addition(other)
         assert isinstance(other, PatternTally)
         keys, counts = count_keys(np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts]))
-        return PatternTally(self.channel, keys, counts, self.missing + other.missing)
+        missing, simulated = self.missing + other.missing, self.simulated or other.simulated
+        return PatternTally(self.channel, keys, counts, missing, simulated)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -90,7 +92,10 @@ class PatternTally(Tally):
         )
 
     def __repr__(self) -> str:
-        return f"<tally of {self.n} reports, {len(self.keys)} different, {self.missing} missing, from {self.channel!r}>"
+        return (
+            f"<tally of {self.n} reports, {len(self.keys)} different, {self.missing} missing{self._mark}, "
+            f"from {self.channel!r}>"
+        )
 
 
 def check_distinct(keys: Keys) -> None:

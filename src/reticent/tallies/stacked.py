@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TypeGuard
 
 import numpy as np
@@ -12,6 +13,7 @@ from reticent.errors import EstimateError
 from reticent.rows import Rows, StackedRows
 from reticent.tallies.addition import Tally
 from reticent.tallies.grouped import GroupedTally
+from reticent.tallies.overlap import counted_twice
 from reticent.tallies.pattern import PatternTally
 from reticent.tallies.support import SupportTally
 from reticent.tallies.weighted import WeightedTally
@@ -34,7 +36,8 @@ def stack(tallies: Sequence[Tally]) -> tuple[Rows, NDArray[np.float64]]:
 
 
 def check_tallies(tallies: Sequence[object]) -> None:
-    """Raises EstimateError for no tally, no report, or what is not a tally; for different domains or a mix of kinds."""
+    """Raises EstimateError for no tally, no report, or what is not a tally; for different domains or a mix of kinds; and
+    for reports given twice, as `overlap.counted_twice` tells them."""
     if not tallies:
         raise EstimateError("An estimate needs at least one tally.")
     known: list[Tally] = []
@@ -57,6 +60,11 @@ def check_tallies(tallies: Sequence[object]) -> None:
         raise EstimateError(
             "Weighted and unweighted tallies do not mix: nothing says how much an unweighted report weighs. Give every "
             "report a weight (1 for a simple random sample of the same population)."
+        )
+    if any(counted_twice(one, other) for one, other in combinations(known, 2)):
+        raise EstimateError(
+            "The same reports are given twice: two of the tallies are one, or hold equal counts. Give each once. If they "
+            "are of different people and equal by chance, add them, one + other, and give the sum."
         )
 
 

@@ -54,7 +54,8 @@ class SupportTally(Tally):
 
     `sets` are the counted sets of columns: ("race",) first order, ("race", "race") pairs of categories of one report,
     ("race", "sex") combinations of two columns. Every smaller set inside a set is counted too. `blocks` maps the
-    columns that were answered, in column order, to their counts; `missing` is how many people answered none.
+    columns that were answered, in column order, to their counts; `missing` is how many people answered none. `part_of` is
+    the tally from which `only` took the columns.
 
     Tallies of one channel and the same sets add. Raises TallyError for a channel without different support rates, for
     sets that are not known or not complete, and for counts that cannot be.
@@ -64,6 +65,8 @@ class SupportTally(Tally):
     sets: tuple[Columns, ...]
     blocks: Mapping[Columns, SupportCounts]
     missing: int = 0
+    simulated: bool = False
+    part_of: SupportTally | None = None
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
@@ -91,6 +94,11 @@ class SupportTally(Tally):
     def columns(self) -> Columns:
         """The names of the columns, in order."""
         return tuple(part.domain.name for part in parts_of(self.channel))
+
+    @property
+    def whole(self) -> SupportTally:
+        """The tally with all columns of these people."""
+        return self if self.part_of is None else self.part_of
 
     @property
     def n(self) -> int:
@@ -124,7 +132,7 @@ class SupportTally(Tally):
         counted = {one: self.support(*one, among=names)[1] for one in sets}
         n = sum(block.n for answered, block in self.blocks.items() if set(names) <= set(answered))
         blocks = {names: SupportCounts(n, counted)} if n else {}
-        return SupportTally(channel, sets, blocks, self.missing + self.n - n)
+        return SupportTally(channel, sets, blocks, self.missing + self.n - n, self.simulated, self.whole)
 
     def ordered(self, columns: Iterable[str]) -> Columns:
         """The columns in the order of the tally. Raises TallyError when they were not counted together."""
@@ -150,7 +158,8 @@ class SupportTally(Tally):
         blocks = dict(self.blocks)
         for answered, block in other.blocks.items():
             blocks[answered] = blocks[answered] + block if answered in blocks else block
-        return SupportTally(self.channel, self.sets, blocks, self.missing + other.missing)
+        missing, simulated = self.missing + other.missing, self.simulated or other.simulated
+        return SupportTally(self.channel, self.sets, blocks, missing, simulated)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -163,7 +172,9 @@ class SupportTally(Tally):
 
     def __repr__(self) -> str:
         sets = ", ".join(" × ".join(one) for one in self.sets)
-        return f"<support counts of {self.n} reports ({sets}), {self.missing} missing, from {self.channel!r}>"
+        return (
+            f"<support counts of {self.n} reports ({sets}), {self.missing} missing{self._mark}, from {self.channel!r}>"
+        )
 
 
 def parts_of(channel: Channel) -> tuple[Channel, ...]:

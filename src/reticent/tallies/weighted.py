@@ -38,6 +38,7 @@ class WeightedTally(Tally):
     weights: Floats
     squares: Floats
     missing: int = 0
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         if not len(self.keys) == len(self.counts) == len(self.weights) == len(self.squares):
@@ -88,7 +89,8 @@ class WeightedTally(Tally):
         weights = sum_by_key(distinct, keys, np.concatenate([self.weights, other.weights]))
         squares = sum_by_key(distinct, keys, np.concatenate([self.squares, other.squares]))
         _, counts = count_keys(keys, np.concatenate([self.counts, other.counts]))
-        return WeightedTally(self.channel, distinct, counts, weights, squares, self.missing + other.missing)
+        missing, simulated = self.missing + other.missing, self.simulated or other.simulated
+        return WeightedTally(self.channel, distinct, counts, weights, squares, missing, simulated)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -103,7 +105,7 @@ class WeightedTally(Tally):
 
     def __repr__(self) -> str:
         return (
-            f"<weighted tally of {self.n} reports, total weight {self.total_weight:g}, {self.missing} missing, "
+            f"<weighted tally of {self.n} reports, total weight {self.total_weight:g}, {self.missing} missing{self._mark}, "
             f"from {self.channel!r}>"
         )
 
