@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,10 @@ from scipy.stats import binom
 import reticent as rt
 from reticent.errors import EstimateError, ParameterError, TallyError
 from reticent.likelihood import fit
-from reticent.precision import condition_number, linear_scores, rank
+from reticent.precision import Form, condition_number, linear_scores, rank
 from reticent.results import Method, Shares
-from reticent.tallies import stack
-from tests.mechanism_cases import CASES, UNIDENTIFIABLE, question
+from reticent.tallies import Tally, stack
+from tests.mechanism_cases import CASES, UNIDENTIFIABLE, other, question
 
 FOUR = rt.uniform_subset(question(4))
 PAIRS = {(1, 2): 0b0011, (1, 3): 0b0101, (1, 4): 0b1001, (2, 3): 0b0110, (2, 4): 0b1010, (3, 4): 0b1100}
@@ -193,6 +194,87 @@ def test_refusals() -> None:
         )
     with pytest.raises(ParameterError, match="wald"):
         rt.moments(INTERIOR).confidence_interval(method="profile")
+    form: Any = "x"
+    reports = FOUR.draw_many(list("abcd"), seed=1)
+    for kind in ("patterns", "support"):
+        with pytest.raises(ParameterError, match="form is 'x'"):
+            rt.moments(rt.tally(reports, kind=kind), form=form)
+    reference: Any
+    for reference in ("a", ["a"] * 4, [2**2000] * 4, [0.5, 0.5], [0.5, 0.5, 0, 0], [np.nan] * 4, {"a": 1}):
+        with pytest.raises(ParameterError, match="4 positive numbers"):
+            rt.one_step(INTERIOR, reference=reference)
+
+
+NOISY = {
+    "randomised response": rt.randomized_response(question(3), 1.0),
+    "uniform subset": FOUR,
+    "subset that may miss": rt.Subset(question(4), ((2, 1),), 3 * 2**62, ((2, 1),)),
+    "table": rt.Table.from_matrix(question(3), [[0.7, 0.2, 0.1], [0.2, 0.7, 0.2], [0.1, 0.1, 0.7]]),
+    "product": rt.Product([rt.randomized_response(question(2), 1.0), rt.fixed_size(other(3), 2)]),
+}
+
+
+@pytest.mark.parametrize("name", NOISY)
+@pytest.mark.parametrize("form", ["centred", "inverse", "affine"])
+@pytest.mark.parametrize("n", [1, 50])
+def test_equal_reports_leave_what_the_law_says(name: str, form: Form, n: int) -> None:
+    channel = NOISY[name]
+    key = int(channel.keys()[-1])
+    patterns = rt.PatternTally.from_counts(channel, {key: n})
+    tallies: list[Tally] = [patterns]
+    reports = rt.Reports(channel, np.repeat(channel.keys()[-1:], n, axis=0))
+    if channel.support_rates is not None or isinstance(channel, rt.Product):
+        listed = [[channel.names]] if isinstance(channel, rt.Product) else [[], [("letter", "letter")]]
+        tallies += [rt.tally(reports, sets=sets) for sets in listed]
+    for tally in tallies:
+        shares = rt.moments(tally, form=form)
+        law = rt.asymptotic_covariance(channel, shares.probabilities, "moments", form) / n
+        assert shares.covariance is not None and np.diag(law).min() > 1e-3 / n
+        np.testing.assert_allclose(shares.covariance, law, atol=1e-12)
+        np.testing.assert_allclose(shares.standard_errors, np.sqrt(np.diag(law)), atol=1e-12)
+        interval = shares.confidence_interval(method="wald")
+        assert (interval.low <= shares.by_itself).all() and (shares.by_itself <= interval.high).all()
+        assert (interval.high - interval.low > 0.01).all()
+    if n > 1:
+        weights = np.linspace(1, 2, n)
+        heavy = rt.tally(reports, weights=weights)
+        law *= n * (weights**2).sum() / weights.sum() ** 2
+        np.testing.assert_allclose(rt.moments(heavy, form=form).covariance, law, atol=1e-12)
+        assert (rt.one_step(heavy).standard_errors > 1e-2).all()
+
+
+def test_a_channel_that_hides_nothing_keeps_errors_of_0() -> None:
+    open_about_it = rt.full_response(question(3))
+    reports = open_about_it.draw_many(["a"] * 20)
+    for tally in (rt.tally(reports), rt.tally(reports, kind="support"), rt.tally(reports, weights=np.arange(1.0, 21))):
+        np.testing.assert_array_equal(rt.moments(tally).standard_errors, 0)
+    some = open_about_it.draw_many(["a", "b"] * 10)
+    weights = np.arange(1.0, 21)
+    shares = rt.moments(rt.tally(some, weights=weights))
+    share = weights[::2].sum() / weights.sum()
+    residuals = weights * (np.array([1, 0] * 10) - share)
+    np.testing.assert_allclose(  # the ratio estimator of survey::svymean
+        shares.standard_errors, [np.sqrt(20 / 19 * (residuals**2).sum()) / weights.sum()] * 2 + [0], atol=1e-14
+    )
+
+
+def test_a_share_that_no_report_supports_has_an_error() -> None:
+    many = rt.randomized_response(rt.Categorical("many", [str(i) for i in range(600)]), 6.0)
+    reports = many.draw_many(["1"] * 200 + ["2"] * 100, seed=1)
+    for tally in (rt.tally(reports), rt.tally(reports, kind="support")):
+        shares = rt.moments(tally, form="affine")
+        keep, stray = (float(rate) for rate in many.support_rates or ())
+        rate = stray + (keep - stray) * shares.probabilities
+        np.testing.assert_allclose(shares.standard_errors, np.sqrt(rate * (1 - rate) / 300) / (keep - stray), rtol=1e-9)
+        assert shares.standard_errors.min() > 0
+
+
+def test_a_share_of_1_is_on_the_boundary() -> None:
+    coin = rt.randomized_response(question(2), 1.0)
+    shares = rt.maximum_likelihood(rt.PatternTally.from_counts(coin, {0: 50}))
+    assert shares.probabilities.tolist() == [1, 0] and np.isnan(shares.standard_errors).all()
+    interval = shares.combine({"a": 1}).confidence_interval()
+    assert interval.method == "profile" and interval.low[0] < 0.95 and interval.high[0] == 1
 
 
 def test_a_nearly_useless_channel_warns_with_its_condition_number() -> None:

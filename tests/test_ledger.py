@@ -237,6 +237,39 @@ def test_lists_of_categories_must_agree_or_be_recoded() -> None:
         Recoding("country", cast("Any", ["France"]))
 
 
+def test_a_recoding_reaches_every_category_of_its_question() -> None:
+    # Who lives elsewhere is honest, but no country leads there: every answer "elsewhere" would look like a lie.
+    region = rt.full_response(rt.Categorical("region", ["Europe", "Africa", "elsewhere"]))
+    with pytest.raises(ParameterError, match='"country" leads to elsewhere of "region"'):
+        Ledger(recodings=RECODED).add(region, 0)
+    for channels in ([region], [region, COUNTRY]):
+        with pytest.raises(ParameterError, match="leads to elsewhere"):
+            Register(channels, RECODED)
+    both = rt.full_response(rt.ProductDomain([region.domain, SMOKES]))
+    with pytest.raises(ParameterError, match="leads to elsewhere"):
+        Register([both], RECODED)
+    wrong: Any
+    for wrong in ({"a": 1}, {1: "a"}, {"a": ""}):
+        with pytest.raises(ParameterError, match="texts"):
+            Recoding("country", wrong)
+
+
+def test_a_pair_within_a_joint_report_counts_for_each_of_its_questions() -> None:
+    letters = rt.randomized_response(question(3), 1.0)
+    joint = rt.Product([BOTH, letters])
+    smokes = rt.full_response(SMOKES)
+    ledger = Ledger().add(joint, 0b0011)  # smokes
+    assert ledger.candidates("smokes") == ("yes",) and ledger.answers("drinks") == ledger.answers("letter") == 1
+    for again in (smokes, BOTH, letters):
+        with pytest.raises(ReportError, match="was answered before"):
+            ledger.add(again, 0 if again is not BOTH else 0b0011)
+    register = Register([joint, smokes])
+    assert register.accept("one", joint.digest, 0b0011) == "accepted"
+    assert register.accept("one", smokes.digest, 1) == "inconsistent"
+    assert register.accept("two", smokes.digest, 1) == "accepted"
+    assert register.accept("two", joint.digest, 0b0011) == "inconsistent"
+
+
 def test_a_joint_report_counts_for_each_of_its_questions() -> None:
     ledger = Ledger().add(BOTH, 0b0110)  # one of the two, not both
     assert ledger.candidates("smokes") == ledger.candidates("drinks") == ("yes", "no")
@@ -274,8 +307,29 @@ def test_a_ledger_as_json() -> None:
     for broken in ([], {"kind": "tally"}, {"kind": "ledger"}, document | {"entries": [{"design": "x"}]}):
         with pytest.raises(FileFormatError):
             Ledger.from_json(broken)
+    unreached = {"France": "Europe"}
+    for categories in ([], {"France": 1}, unreached):
+        with pytest.raises(FileFormatError):
+            Ledger.from_json(document | {"recodings": {"region": {"variable": "country", "categories": categories}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("epsilon", value) for value in (math.nan, math.inf, -5, True, "2", None, 10**400)),
+        *(("report", value) for value in (-1, 1.0, True, "3", None, "x")),
+        *(("left", value) for value in ([], [[]], [["x", "yes"]], [["yes"]], ["yes"], None)),
+        *(("questions", value) for value in ([], ["smokes"], "ab", [1, 2])),
+        *(("categories", value) for value in ([["yes", "no"]], ["yes", "no"], [["yes"], [1]])),
+        ("design", 5),
+    ],
+)
+def test_a_garbled_ledger_is_refused(name: str, value: Any) -> None:
+    document = Ledger().add(BOTH, 0b0110).to_json()
+    assert Ledger.from_json(json.loads(json.dumps(document))).answers("smokes") == 1
+    entry = json.loads(json.dumps(document["entries"][0])) | {name: value}
     with pytest.raises(FileFormatError):
-        Ledger.from_json(document | {"recodings": {"region": {"variable": "country", "categories": []}}})
+        Ledger.from_json(document | {"entries": [entry]})
 
 
 # The register
@@ -309,6 +363,38 @@ def test_one_report_for_each_respondent_and_design() -> None:
     for token in ("", None, 7):
         with pytest.raises(ParameterError, match="token"):
             register.accept(cast("Any", token), FIVE.digest, 0b11)
+
+
+def test_whatever_is_sent_has_an_outcome() -> None:
+    wide = rt.uniform_subset(rt.Categorical("wide", [str(i) for i in range(70)]))
+    joint = rt.Product([BOTH, wide])
+    register = Register([FIVE, REGION, wide, joint])
+    assert register.accept("one", REGION.digest, 1) == "accepted"
+    sent: list[Any] = [
+        None,
+        "abc",
+        "3",
+        b"3",
+        [3],
+        {},
+        math.nan,
+        math.inf,
+        3.0,
+        3.7,
+        True,
+        10**5000,
+        -(2**70),
+        np.array([3]),
+    ]
+    for report in sent:
+        for channel in (FIVE, REGION, wide, joint):
+            for token in ("one", "two"):
+                assert register.accept(token, channel.digest, report) == "impossible"
+    for design in ([FIVE.digest], None, 3, {}, math.nan, "", "x"):
+        assert register.accept("two", design, 0b11) == "unknown design"
+    assert [register.accept("\ud800", FIVE.digest, np.int64(0b11)) for _ in range(2)] == ["accepted", "repeated"]
+    assert register.accept("?", FIVE.digest, 0b110) == "accepted", "another token"
+    assert sum(register.counts.values()) == 1 + len(sent) * 8 + 7 + 3
 
 
 def test_reports_that_nothing_fits_are_rejected() -> None:

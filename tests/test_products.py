@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -59,6 +60,75 @@ def test_a_product_domain_refuses_what_it_cannot_read() -> None:
         rt.ProductDomain([question(2)])
     with pytest.raises(DomainError, match="cells"):
         rt.ProductDomain([rt.Categorical(name, [str(i) for i in range(400)]) for name in "xy"])
+
+
+def test_a_pair_within_a_product_stands_for_its_questions() -> None:
+    sober = rt.Categorical("smokes", [*YES_NO, "no answer"]), rt.Categorical("drinks", [*YES_NO, "no answer"])
+    digit = rt.Categorical("digit", ["0", "1", "no answer"])
+    nested = rt.ProductDomain([rt.ProductDomain(sober), digit])
+    flat = rt.ProductDomain([*sober, digit])
+    assert nested == flat and nested.parts == (*sober, digit) and nested.shape == (3, 3, 3)
+    assert nested.name == "smokes × drinks × digit" and nested.categories[1] == "yes × yes × 1"
+    table = {"smokes": ["yes", None], "drinks": ["no", "yes"], "digit": [1, 0]}
+    channel = rt.Product([rt.Subset(rt.ProductDomain(sober)), rt.full_response(digit)])
+    assert nested.encode(table, "symbol").tolist() == [4, 18] and nested.encode([("yes", "no", "1")]).tolist() == [4]
+    with pytest.raises(AnswerError, match="missing"):
+        channel.draw_many(table)
+    for key, cell in zip(channel.draw_many(table, seed=1, missing="symbol").keys.tolist(), (4, 18), strict=True):
+        assert channel.exact_row(key)[cell] > 0
+    design = rt.Design({"smokes × drinks": channel.channels[0], "digit": channel.channels[1]}, missing="symbol")
+    joint = design.joint("smokes × drinks", "digit")
+    assert joint == channel and joint.domain == flat and rt.channel_from_json(joint.to_json()) == joint
+    twice = rt.Subset(nested, ((3, 1),))
+    document = twice.to_json()
+    assert [part["name"] for part in document["domain"]["parts"]] == ["smokes", "drinks", "digit"]
+    parts = document["domain"]["parts"]
+    document["domain"]["parts"] = [{"kind": "product", "parts": parts[:2]}, parts[2]]
+    assert rt.channel_from_json(document) == twice
+    for again in (sober[0], rt.ProductDomain([sober[1], digit])):
+        with pytest.raises(DomainError, match="different names"):
+            rt.Product([rt.full_response(rt.ProductDomain(sober)), rt.full_response(again)])
+    with pytest.raises(ChannelError, match="one name"):
+        rt.Product(
+            [rt.full_response(rt.ProductDomain(sober)), rt.full_response(rt.Categorical("smokes × drinks", YES_NO))]
+        )
+
+
+def test_what_a_joint_report_tells_of_each_question_of_a_pair() -> None:
+    pair, digit = rt.Subset(rt.ProductDomain([SMOKES, DRINKS])), rt.randomized_response(other(3), 1.0)
+    channel = rt.Product([pair, digit])
+    assert rt.pinned_chances(channel) == {"smokes": Fraction(1, 3), "drinks": Fraction(1, 3), "digit": Fraction(0)}
+    prior = np.arange(1, 13) / 78
+    told = rt.marginal(channel, prior, "drinks")
+    expected = np.zeros((channel.n_reports, 2))
+    for cell, share in enumerate(prior):
+        expected[:, cell // 3 % 2] += share * channel.matrix()[:, cell]
+    expected /= [prior.reshape(2, 2, 3)[:, x].sum() for x in (0, 1)]
+    np.testing.assert_allclose(told.matrix(), expected, atol=1e-14)
+    table = {"smokes": YES_NO * 300, "drinks": ["yes"] * 600, "digit": ["0", "2"] * 300}
+    tally = rt.tally(channel.draw_many(table, seed=1))
+    for estimator in (rt.moments, rt.maximum_likelihood):
+        shares = estimator(tally)
+        for name, truth in (("smokes", [0.5, 0.5]), ("drinks", [1, 0]), ("digit", [0.5, 0, 0.5])):
+            margin = shares.margin(name)
+            errors = np.nan_to_num(margin.standard_errors, nan=0.1)
+            assert (np.abs(margin.probabilities - truth) < 6 * errors + 1e-9).all()
+
+
+def test_a_design_edited_by_hand_is_read_as_written_or_refused() -> None:
+    document = rt.Design({"letter": rt.fixed_size(question(5), 2)}).to_json()
+    column = document["columns"]["letter"]
+    for broken in (
+        {"public": None}, {"public": 5}, {"public": "age"}, {"public": [1]},
+        *({"columns": {"letter": column | changed}} for changed in (
+            {"title": 5}, {"sizes": [[2, 1.9]]}, {"sizes": [[1, 999], [2, 1]]}, {"sizes": [[2, math.inf]]},
+        )),
+    ):  # fmt: skip
+        with pytest.raises(FileFormatError):
+            rt.Design.from_json(document | broken)
+    for public in (None, 5, "age"):
+        with pytest.raises(ParameterError, match="list of names"):
+            rt.Design({"letter": rt.fixed_size(question(5), 2)}, public=cast("Any", public))
 
 
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=4), st.integers(0, 2**32))
@@ -169,11 +239,16 @@ def test_a_related_answer_gives_more_away() -> None:
 
 
 def test_a_pair_warns_how_often_it_reveals_each_question() -> None:
-    with pytest.warns(UserWarning, match="one respondent in 3 reveals smokes exactly"):
+    with pytest.warns(UserWarning, match="one respondent in 3 gives the answer to smokes away"):
         channel = rt.pair(SMOKES, DRINKS)
     assert rt.pinned_chances(channel) == dict.fromkeys(
         ["smokes", "drinks", "whether smokes and drinks agree"], Fraction(1, 3)
     )
+    turned, other_answers = rt.Categorical("drinks", ["no", "yes"]), rt.Categorical("sex", ["female", "male"])
+    assert rt.pinned_chances(rt.Subset(rt.ProductDomain([SMOKES, turned]))) == rt.pinned_chances(channel)
+    with pytest.warns(UserWarning, match="one in 3 gives the answer to sex away") as told:
+        assert rt.pinned_chances(rt.pair(SMOKES, other_answers)).keys() == {"smokes", "sex"}
+    assert "agree" not in str(told[0].message)
     two_three = rt.Subset(rt.ProductDomain([question(2), other(3)]))
     assert rt.pinned_chances(two_three) == {"letter": Fraction(3, 25), "digit": Fraction(1, 25)}
     three = rt.pinned_chances(rt.Subset(rt.ProductDomain([question(3), other(3)])))

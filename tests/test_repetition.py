@@ -216,9 +216,11 @@ def test_channels_that_rule_nothing_out_leave_everything() -> None:
 def test_refusals() -> None:
     letters = uniform(5)
     wrong: Any
-    for wrong in (0, -1, 1001, True, 2.0, "3"):
+    for wrong in (0, -1, 1001, True, 2.0, "3", np.int64(0), np.float64(2)):
         with pytest.raises(ParameterError, match="whole numbers from 1 to 1,000"):
             repetition(letters, wrong)
+    counted = repetition(letters, cast("Any", np.int64(2)))
+    assert counted.to_json() == repetition(letters, 2).to_json() and type(counted.n_answers) is int
     with pytest.raises(ParameterError, match="sum to 1"):
         repetition(letters, 2, [0.5] * 5)
     with pytest.raises(ParameterError, match="nats"):
@@ -254,6 +256,18 @@ def test_inconsistent_and_impossible_reports_are_told_apart() -> None:
     for wrong in (0, 1, 0b1111, 0b10001, 2**70, -1):
         with pytest.raises(ReportError, match="cannot come|does not fit"):
             candidates(letters, [0b0011, wrong])
+
+
+def test_reports_are_whole_numbers_and_nothing_that_can_be_made_one() -> None:
+    letters, wide = rt.uniform_subset(question(4)), uniform(100)
+    assert candidates(letters, cast("Any", np.array([3, 6]))) == candidates(letters, [np.int64(3), np.int64(6)])
+    wrong: Any
+    for wrong in ([3.9], [3.0], ["3"], [True], [None], [[3]], "3", 3, None, np.array([3.0]), np.array([[3]])):
+        for channel in (letters, wide):
+            with pytest.raises(ReportError, match="whole number"):
+                candidates(channel, wrong)
+            with pytest.raises(ReportError, match="whole number"):
+                posterior(channel, wrong, np.full(channel.n_categories, 1 / channel.n_categories))
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -44,14 +44,18 @@ class Design:
             raise ParameterError(
                 f'missing is {self.missing!r}; allowed: "refuse", "skip", "symbol".', missing=self.missing
             )
-        if isinstance(self.public, str) or not all(isinstance(name, str) for name in self.public):
+        if (
+            isinstance(self.public, str)
+            or not isinstance(self.public, Iterable)
+            or not all(isinstance(name, str) for name in self.public)
+        ):
             raise ParameterError("public is a list of names of columns.")
         object.__setattr__(self, "public", tuple(self.public))
         asked = Counter([*self.sources, *self.public])
         twice = [name for name, times in asked.items() if times > 1]
         if twice:
             raise ParameterError(
-                f"The design names the columns {twice} twice. A column is asked once, alone or in a pair (a second report "
+                f"The design names {', '.join(twice)} twice. A column is asked once, alone or in a pair (a second report "
                 "narrows the first), or it is public.",
                 columns=twice,
             )
@@ -78,7 +82,10 @@ class Design:
         """The channel of several columns together. Raises ParameterError for a name that is not in the design."""
         absent = [name for name in names if name not in self.columns]
         if absent or not names:
-            raise ParameterError(f"The design has the columns {list(self.columns)}, not {absent}.", columns=absent)
+            raise ParameterError(
+                f"The design has the columns {', '.join(self.columns)}, not {', '.join(absent) or 'none'}.",
+                columns=absent,
+            )
         channels = [self.columns[name] for name in names]
         return channels[0] if len(channels) == 1 else Product(channels)
 
@@ -93,7 +100,7 @@ class Design:
             parts = [part.name for part in channel.domain.parts]
             absent = [part for part in parts if part not in table]
             if absent:
-                raise AnswerError(f"The table lacks the columns {absent} of the design.", columns=absent)
+                raise AnswerError(f"The table lacks {', '.join(absent)} of the design.", columns=absent)
             answers = table[parts[0]] if len(parts) == 1 else {part: table[part] for part in parts}
             reports[name] = channel.draw_many(answers, seed=column_seed(seed, name), missing=self.missing)
         return reports
@@ -113,7 +120,7 @@ class Design:
         try:
             columns = {name: channel_from_json(channel) for name, channel in document["columns"].items()}
             return cls(columns, document.get("missing", "refuse"), document.get("public", ()))
-        except (ChannelError, DomainError, ParameterError, AttributeError, TypeError) as fault:
+        except (ChannelError, DomainError, ParameterError, AttributeError, TypeError, ArithmeticError) as fault:
             raise FileFormatError(f"The design is damaged: {fault}") from fault
 
     def save(self, path: str | Path) -> None:
@@ -125,7 +132,7 @@ class Design:
         """Read a design file. Raises FileFormatError when it is not one."""
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as fault:
+        except (ValueError, RecursionError) as fault:
             raise FileFormatError(
                 f"{path} is not a design: it is not JSON. Make one with `reticent design`."
             ) from fault

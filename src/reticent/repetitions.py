@@ -7,7 +7,7 @@ q_t = P(T ⊆ A | x) for a set T of t categories with the answer x in it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -149,11 +149,15 @@ def repetition(channel: Channel, n_answers: int, prior: Any = None, unit: Unit =
     >>> three.pinned, round(three.expected_candidates, 3)
     (0.75, 1.256)
     """
-    if isinstance(n_answers, bool) or not isinstance(n_answers, int) or not 1 <= n_answers <= MOST_ANSWERS:
+    if (
+        isinstance(n_answers, bool)
+        or not isinstance(n_answers, (int, np.integer))
+        or not 1 <= n_answers <= MOST_ANSWERS
+    ):
         raise ParameterError(
             f"n_answers is {n_answers!r}; allowed are whole numbers from 1 to {MOST_ANSWERS:,}.", n_answers=n_answers
         )
-    factor = per_unit(unit)
+    n_answers, factor = int(n_answers), per_unit(unit)
     left = intersection(channel, n_answers)
     weights = None if prior is None else as_prior(channel.domain, prior).probabilities
     return Repetition(
@@ -217,24 +221,46 @@ def possible_cells(channel: Channel, report: int) -> list[tuple[str, ...]]:
 
 
 def checked_keys(channel: Channel, reports: Keys | Sequence[int]) -> Keys:
-    """Reports as an array of keys. Raises ReportError for one that the channel cannot send."""
-    if not isinstance(reports, np.ndarray):
-        integers = [int(report) for report in reports]
+    """Reports as an array of keys. Raises ReportError for one that the channel cannot send, or that is no whole number."""
+    if not _are_keys(reports, channel.key_bits):
+        integers = [checked_report(report) for report in _listed(reports)]
         if any(report < 0 or report.bit_length() > channel.key_bits for report in integers):
             raise ReportError(f"A report does not fit the {channel.key_bits} bits of {channel.name}.")
         reports = keys_from_integers(integers, channel.key_bits)
-    channel.check_keys(reports)
-    return reports
+    keys = np.asarray(reports)
+    channel.check_keys(keys)
+    return keys
+
+
+def checked_report(report: object) -> int:
+    """A report as an integer. Raises ReportError for anything else, rather than rounding or reading it."""
+    if isinstance(report, bool) or not isinstance(report, (int, np.integer)):
+        raise ReportError(f"A report is a whole number, the key under which it travels, not a {type(report).__name__}.")
+    return int(report)
+
+
+def _are_keys(reports: object, bits: int) -> bool:
+    """Whether these are keys already: unsigned integers, or rows of bytes above 64 bits."""
+    if not isinstance(reports, np.ndarray) or reports.dtype.kind != "u":
+        return False
+    return reports.ndim == 1 if bits <= 64 else reports.dtype == np.uint8 and reports.shape[1:] == (-(-bits // 8),)
+
+
+def _listed(reports: object) -> list[Any]:
+    if isinstance(reports, (str, bytes)) or not isinstance(reports, Iterable):
+        raise ReportError("Reports are a list of whole numbers, also where there is only one: [report].")
+    return list(reports)
 
 
 def _rows(channel: Channel, reports: Keys | Sequence[int]) -> Floats:
     """Likelihood rows, each up to a factor; raises ReportError for impossible or inconsistent reports."""
-    if not len(reports):
+    keys = checked_keys(channel, reports)
+    if not len(keys):
         return np.ones((1, channel.n_categories))
-    rows = channel.rows(checked_keys(channel, reports)).dense()
+    rows = channel.rows(keys).dense()
     if not rows.all(axis=0).any():
         raise ReportError(
-            f'These {len(reports)} reports on "{channel.domain.name}" are inconsistent: no category fits all of them. '
+            f'These {len(keys)} reports on "{channel.domain.name}" are inconsistent: no category fits all of them. '
             "They are not by one person about one value that did not change; reject them.",
             reason="inconsistent",
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
@@ -216,15 +217,31 @@ def json_integer(value: int) -> int | str:
     return value if abs(value) <= 2**53 else str(value)
 
 
+def integer_from_json(value: object) -> int:
+    """The inverse of `json_integer`. Raises ChannelError for anything else: a number with a point, true, the text "2"."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"-?[1-9][0-9]{15,}", value, re.ASCII) and abs(int(value)) > 2**53:
+        return int(value)
+    raise ChannelError(f"{value!r} stands where a whole number should; above 2^53 it is written as text.")
+
+
+def check_title(title: object) -> None:
+    """Raises ChannelError unless the title of a channel is a printable text that is not empty."""
+    if not isinstance(title, str) or not title or not title.isprintable():
+        raise ChannelError(f"The title of a channel is {title!r}; it is a printable text that is not empty.")
+
+
 def channel_from_json(document: dict[str, Any]) -> Channel:
     """The channel written by `to_json`, of whatever kind.
 
-    Raises ChannelError for a kind that is not known or a field that is missing.
+    Raises ChannelError for a kind that is not known, a field that is missing, or one that `to_json` would not write.
     """
     kinds = Channel._kinds
     kind = document.get("kind") if isinstance(document, dict) else None
     if not isinstance(kind, str) or kind not in kinds:
         raise ChannelError(f"Unknown channel kind {kind!r}; known: {', '.join(sorted(kinds))}.")
+    check_title(document.get("title", kind))
     try:
         return kinds[kind].from_json(document)
     except (KeyError, TypeError, ValueError, AttributeError) as fault:

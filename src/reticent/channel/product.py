@@ -29,7 +29,8 @@ class Product(Channel, kind="product"):
     The key of a joint report holds the keys of its parts side by side, the first in the lowest bits.
 
     Source: Wang and Ding, Subset Privacy (arXiv 2107.02013), product mechanism; section 6 of our specification.
-    Raises ChannelError for fewer than two channels, two questions of one name, or a part that is a product itself.
+    Raises ChannelError for a part that is no channel or a product itself, or two channels on questions of one name;
+    DomainError for fewer than two channels, or a question that two channels ask.
 
     >>> from reticent.channel.subset import Subset
     >>> from reticent.domain import Categorical
@@ -48,10 +49,12 @@ class Product(Channel, kind="product"):
                 )
         object.__setattr__(self, "channels", tuple(channels))
         object.__setattr__(self, "domain", ProductDomain(channel.domain for channel in channels))
+        if len({*self.names}) < len(self.names):
+            raise ChannelError(f"Two channels are for questions of one name: {list(self.names)}. Rename one of them.")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the questions."""
+        """The name of each channel's question, "a × b" for a pair."""
         return tuple(channel.domain.name for channel in self.channels)
 
     @property
@@ -173,8 +176,14 @@ class Product(Channel, kind="product"):
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Product:
-        """The channel that `to_json` wrote."""
-        return cls([channel_from_json(document["columns"][name]) for name in document["order"]])
+        """The channel that `to_json` wrote. Raises ChannelError when names, order and columns do not agree."""
+        order, columns = document["order"], document["columns"]
+        if not isinstance(order, list) or not isinstance(columns, dict) or sorted(order) != sorted(columns):
+            raise ChannelError("The order of a product must name each of its columns once.")
+        product = cls([channel_from_json(columns[name]) for name in order])
+        if product.names != tuple(order):
+            raise ChannelError(f"The columns {order} hold channels for the questions {list(product.names)}.")
+        return product
 
     def describe(self, key: int) -> str:
         parts = zip(self.channels, self._split_one(key), strict=True)

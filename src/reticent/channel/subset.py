@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.bulk import subset_masks
-from reticent.channel.channel import Channel, json_integer
+from reticent.channel.channel import Channel, check_title, integer_from_json, json_integer
 from reticent.choose import Source, Words
 from reticent.domain import Categorical, domain_from_json
 from reticent.errors import ChannelError
@@ -57,6 +57,7 @@ class Subset(Channel, kind="subset"):
     allow_singletons: bool = False
 
     def __post_init__(self) -> None:
+        check_title(self.title)
         p = len(self.domain)
         if isinstance(self.sizes, str):
             if self.sizes != "uniform" or p < 4:
@@ -69,7 +70,7 @@ class Subset(Channel, kind="subset"):
             _check_sizes(self.miss_sizes, 1, p - 1)
         elif self.miss_sizes:
             raise ChannelError("keep = 2^64 leaves nothing for miss_sizes; leave them out.")
-        if self.keep == WORD and 1 in self._drawn_sizes and not self.allow_singletons:
+        if self._gives_away and not self.allow_singletons:
             raise ChannelError(
                 "A set of one category is the answer itself. Leave size 1 out, or say allow_singletons=True.", size=1
             )
@@ -94,6 +95,11 @@ class Subset(Channel, kind="subset"):
         if isinstance(self.sizes, str):
             return set(range(2, len(self.domain) - 1))
         return {*dict(self.sizes), *dict(self.miss_sizes)}
+
+    @property
+    def _gives_away(self) -> bool:
+        """Whether a report can be the answer itself."""
+        return self.keep == WORD and 1 in self._drawn_sizes
 
     def size_law(self) -> dict[int, Fraction]:
         """P(|A| = k), the same whatever the answer."""
@@ -297,19 +303,21 @@ class Subset(Channel, kind="subset"):
         document["sizes"] = self.sizes if isinstance(self.sizes, str) else _sizes_json(self.sizes)
         if self.keep < WORD:
             document |= {"keep": json_integer(self.keep), "miss_sizes": _sizes_json(self.miss_sizes)}
+        if self._gives_away:
+            document["allow_singletons"] = True
         return document
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Subset:
-        """The channel that `to_json` wrote."""
+        """The channel that `to_json` wrote. Raises ChannelError for a field that it would not write."""
         sizes = document["sizes"]
         return cls(
             domain_from_json(document["domain"]),
             "uniform" if sizes == "uniform" else _sizes_from_json(sizes),
-            int(document.get("keep", WORD)),
+            integer_from_json(document.get("keep", WORD)),
             _sizes_from_json(document.get("miss_sizes", [])),
             document.get("title", "random subset"),
-            allow_singletons=True,
+            document.get("allow_singletons") is True,
         )
 
     def describe(self, key: int) -> str:
@@ -363,5 +371,9 @@ def _sizes_json(sizes: Sizes) -> list[list[int | str]]:
     return [[k, json_integer(weight)] for k, weight in sizes]
 
 
-def _sizes_from_json(sizes: list[list[Any]]) -> Sizes:
-    return tuple((int(k), int(weight)) for k, weight in sizes)
+def _sizes_from_json(sizes: object) -> Sizes:
+    if not isinstance(sizes, list) or not all(isinstance(one, list) and len(one) == 2 for one in sizes):
+        raise ChannelError(
+            'A law of sizes is written as pairs of a size and its weight, [[2, 1], [3, 2]], or "uniform".'
+        )
+    return tuple((integer_from_json(k), integer_from_json(weight)) for k, weight in sizes)

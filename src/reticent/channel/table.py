@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reticent.bulk import inverse_cdf, symmetric
-from reticent.channel.channel import Channel, json_integer
+from reticent.channel.channel import Channel, check_title, integer_from_json, json_integer
 from reticent.choose import Source, Words
 from reticent.domain import Categorical, domain_from_json
 from reticent.errors import ChannelError
@@ -29,7 +30,8 @@ class Table(Channel, kind="table"):
     `keep` alone: randomised response on the domain itself, the true category with probability keep / 2^64 and every
     other one equally likely. keep = 2^64 is the full response. `weights` holds one row per report.
 
-    Raises ChannelError when a column does not sum to the denominator, a weight is negative, or a report is impossible.
+    Raises ChannelError when a column does not sum to the denominator, a weight is negative, or a report is impossible,
+    listed twice or no text.
 
     >>> coin = Table.from_matrix(Categorical("smoker", ["yes", "no"]), [[0.75, 0.25], [0.25, 0.75]])
     >>> round(coin.epsilon, 6)
@@ -44,8 +46,8 @@ class Table(Channel, kind="table"):
     title: str = "channel table"
 
     def __post_init__(self) -> None:
-        if not self.reports:
-            raise ChannelError("A table needs at least one report.")
+        check_title(self.title)
+        _check_labels(self.reports)
         if self.keep is not None:
             if self.weights is not None or len(self.reports) != len(self.domain) or not 0 < self.keep <= WORD:
                 raise ChannelError("The symmetric law needs one report per category and 0 < keep <= 2^64.")
@@ -195,13 +197,32 @@ class Table(Channel, kind="table"):
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Table:
-        """The table that `to_json` wrote."""
+        """The table that `to_json` wrote. Raises ChannelError for a field that it would not write."""
         domain = domain_from_json(document["domain"])
         title = document.get("title", "channel table")
         if document.get("law") == "symmetric":
-            return cls(domain, domain.categories, int(document["keep"]), title=title)
-        weights = tuple(tuple(int(weight) for weight in row) for row in document["weights"])
-        return cls(domain, tuple(document["reports"]), None, weights, int(document["denominator"]), title)
+            return cls(domain, domain.categories, integer_from_json(document["keep"]), title=title)
+        reports, rows = document["reports"], document["weights"]
+        if (
+            not isinstance(reports, list)
+            or not isinstance(rows, list)
+            or not all(isinstance(row, list) for row in rows)
+        ):
+            raise ChannelError("The reports of a table are a list of texts, its weights a list of rows.")
+        weights = tuple(tuple(integer_from_json(weight) for weight in row) for row in rows)
+        return cls(domain, tuple(reports), None, weights, integer_from_json(document["denominator"]), title)
 
     def describe(self, key: int) -> str:
         return self.reports[key]
+
+
+def _check_labels(reports: tuple[str, ...]) -> None:
+    if not reports:
+        raise ChannelError("A table needs at least one report.")
+    if not all(isinstance(label, str) for label in reports):
+        raise ChannelError("The reports of a table are texts.")
+    if len({*reports}) < len(reports):
+        repeated = [label for label, times in Counter(reports).items() if times > 1][:5]
+        raise ChannelError(
+            f"The table lists the reports {repeated} more than once; each report once.", repeated=repeated
+        )

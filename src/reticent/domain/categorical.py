@@ -44,16 +44,23 @@ class Categorical:
             )
         if not isinstance(categories, Iterable):
             raise DomainError(f'The categories of "{name}" must be a list of labels.', name=name)
-        labels = tuple(_label(name, value) for value in categories)
+        labels = tuple(_label(name, place, value) for place, value in enumerate(categories, 1))
         if len(labels) < 2:
             raise DomainError(
-                f'"{name}" has {len(labels)} categories: nothing to protect. Give at least 2.',
+                f'"{name}" has {len(labels)} {"category" if len(labels) == 1 else "categories"}: nothing to protect. '
+                "Give at least 2.",
                 name=name,
                 n_categories=len(labels),
             )
         if len(set(labels)) < len(labels):
-            repeated = [label for label, times in Counter(labels).items() if times > 1][:5]
-            raise DomainError(f'"{name}" lists {repeated} more than once; each category once.', repeated=repeated)
+            repeated = sum(times > 1 for times in Counter(labels).values())
+            seen: dict[str, int] = {}
+            again = next(place for place, label in enumerate(labels) if seen.setdefault(label, place) < place)
+            raise DomainError(
+                f'"{name}" lists {repeated} of its categories more than once (number {again + 1} is there before); each once.',
+                n_repeated=repeated,
+                first=again,
+            )
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "categories", labels)
 
@@ -118,8 +125,8 @@ class Categorical:
         for part in self.parts:
             if NO_ANSWER not in part.categories:
                 raise DomainError(
-                    f'missing="symbol" needs the category "{NO_ANSWER}", and "{part.name}" does not have it. Add it, or '
-                    'use "skip".',
+                    f'The rule "symbol" for missing answers needs the category "{NO_ANSWER}", and "{part.name}" does not '
+                    'have it. Add it, or use "skip".',
                     name=part.name,
                 )
 
@@ -128,12 +135,12 @@ class Categorical:
         return {"kind": "categorical", "name": self.name, "categories": list(self.categories)}
 
 
-def _label(name: str, value: object) -> str:
+def _label(name: str, place: int, value: object) -> str:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value or not value.isprintable():
         raise DomainError(
-            f'A category of "{name}" is {value!r}; labels are printable text that is not empty, or whole numbers.'
+            f'Category number {place} of "{name}" is no label: labels are printable text that is not empty, or whole numbers.'
         )
     return value
 
@@ -145,13 +152,18 @@ def _code(value: Any, lookup: dict[Any, int]) -> int:
         return OUTSIDE
     if code != OUTSIDE:
         return code
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+    if is_missing(value):
         return MISSING
     if isinstance(value, (float, np.floating)) and value.is_integer():  # a column of whole numbers with gaps
         value = int(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return lookup.get(str(value), OUTSIDE) if abs(int(value)) < 2**64 else OUTSIDE
     return OUTSIDE
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a column stands for none: None, NaN, or the NA of pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def to_list(answers: Iterable[Any]) -> list[Any]:

@@ -22,6 +22,8 @@ MOST_CELLS = 2**17
 class ProductDomain(Categorical):
     """Several questions as one: its categories are the cells of their table, the last question moving fastest.
 
+    A product among the questions (a pair) stands for its own questions: the parts are always single questions.
+
     Raises DomainError for fewer than two questions, two of one name, or more than 2^17 cells.
 
     >>> both = ProductDomain([Categorical("smokes", ["yes", "no"]), Categorical("drinks", ["yes", "no"])])
@@ -32,10 +34,13 @@ class ProductDomain(Categorical):
     questions: tuple[Categorical, ...]
 
     def __init__(self, questions: Iterable[Categorical]) -> None:
-        parts = tuple(questions)
+        parts = tuple(part for question in questions for part in question.parts)
         names = [part.name for part in parts]
         if len(parts) < 2 or len(set(names)) < len(names):
-            raise DomainError(f"A product needs at least two questions of different names, not {names}.", names=names)
+            raise DomainError(
+                f"A product needs at least two questions of different names; it got {', '.join(names) or 'none'}.",
+                names=names,
+            )
         n_cells = prod(len(part) for part in parts)
         if n_cells > MOST_CELLS:
             raise DomainError(
@@ -48,7 +53,7 @@ class ProductDomain(Categorical):
 
     @property
     def parts(self) -> tuple[Categorical, ...]:
-        """The questions."""
+        """The single questions."""
         return self.questions
 
     @cached_property
@@ -90,7 +95,10 @@ class ProductDomain(Categorical):
         known = list(table if isinstance(table, Mapping) else getattr(table, "column_names", table.columns))
         absent = [name for name in names if name not in known]
         if absent:
-            raise AnswerError(f"{self.name} needs the columns {names}; the table lacks {absent}.", missing=absent)
+            raise AnswerError(
+                f"{self.name} needs the columns {', '.join(names)}; the table lacks {', '.join(absent)}.",
+                missing=absent,
+            )
         return [table[name] for name in names]
 
     def _of_rows(self, answers: list[Any]) -> list[Any]:

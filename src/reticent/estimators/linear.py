@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -10,15 +10,18 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.channel import Channel
 from reticent.errors import EstimateError
 from reticent.estimators.sandwich import sandwich
 from reticent.estimators.support_scores import ScoreLaw, score_law, second_at_equal_shares
-from reticent.precision import Form, linear_scores, require_identifiable
+from reticent.likelihood import simplex_projection
+from reticent.precision import Form, asymptotic_covariance, linear_scores, lists_its_reports, require_identifiable
 from reticent.tallies import PatternTally, SupportTally, WeightedTally, parts_of
 
 Floats = NDArray[np.float64]
 MANY_CATEGORIES = 500
 BATCH = 2**22
+QUIET = 1e-12  # a variance below this share of 1 + mean² is rounding
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,8 @@ def from_patterns(tally: PatternTally, form: Form) -> Linear:
         scores = linear_scores(tally.channel, tally.keys[part], form)
         mean += weights[part] @ scores
         second += scores.T @ (weights[part, None] * scores) if few else weights[part] @ scores**2
-    if not few:
-        return Linear(mean, (second - mean**2) / tally.n, None)
-    covariance = (second - np.outer(mean, mean)) / tally.n
-    return Linear(mean, np.diag(covariance), covariance)
+    covariance = (second - (np.outer(mean, mean) if few else mean**2)) / tally.n
+    return _never_certain(_linear(mean, covariance), [(tally.channel, 1 / tally.n)], form)
 
 
 def from_weights(tallies: Sequence[WeightedTally], form: Form) -> Linear:
@@ -64,10 +65,8 @@ def from_weights(tallies: Sequence[WeightedTally], form: Form) -> Linear:
     def influence(tally: WeightedTally, part: slice) -> Floats:
         return linear_scores(tally.channel, tally.keys[part], form) - mean
 
-    covariance = sandwich(tallies, influence, p <= MANY_CATEGORIES)
-    if covariance.ndim == 1:
-        return Linear(mean, covariance, None)
-    return Linear(mean, np.diag(covariance), covariance)
+    linear = _linear(mean, sandwich(tallies, influence, p <= MANY_CATEGORIES))
+    return _never_certain(linear, [(tally.channel, float(tally.squares.sum()) / total**2) for tally in tallies], form)
 
 
 def from_support(tally: SupportTally, form: Form) -> Linear:
@@ -78,6 +77,10 @@ def from_support(tally: SupportTally, form: Form) -> Linear:
     variances (for the affine form exactly those of the sample). Up to 500 cells the covariance follows from the law of
     the channels at the estimate; where pairs of categories were counted, it is that of the sample.
     """
+    return _never_certain(_from_support(tally, form), [(tally.channel, 1 / tally.n)], form)
+
+
+def _from_support(tally: SupportTally, form: Form) -> Linear:
     columns = tally.columns
     laws = [score_law(part, form) for part in parts_of(tally.channel)]
     means = {one: _mean(tally, one, form) for one in _within(columns)}
@@ -86,16 +89,8 @@ def from_support(tally: SupportTally, form: Form) -> Linear:
     if paired:
         n, pairs = tally.support(*paired)
         gamma = tally.support(*columns)[1] / n
-        covariance = laws[0].covariance_of(pairs / n - np.outer(gamma, gamma)) / n
-        return Linear(mean, np.diag(covariance), covariance)
-    squares = np.zeros(mean.shape)
-    for one, estimate in means.items():
-        factor = prod(
-            law.squares()[1] if name in one else law.squares()[0] for name, law in zip(columns, laws, strict=True)
-        )
-        kept = tuple(slice(None) if name in one else None for name in columns)
-        squares = squares + factor * estimate[kept]
-    variances = ((squares - mean**2) / tally.n).ravel()
+        return _linear(mean, laws[0].covariance_of(pairs / n - np.outer(gamma, gamma)) / n)
+    variances = ((_squares(means, columns, laws) - mean**2) / tally.n).ravel()
     mean = mean.ravel()
     if mean.size > MANY_CATEGORIES:
         return Linear(mean, variances, None)
@@ -103,6 +98,62 @@ def from_support(tally: SupportTally, form: Form) -> Linear:
     covariance = (_second(shares, laws) - np.outer(mean, mean)) / tally.n
     np.fill_diagonal(covariance, variances)
     return Linear(mean, variances, covariance)
+
+
+def _linear(mean: Floats, covariance: Floats) -> Linear:
+    """From a covariance, or from variances alone."""
+    if covariance.ndim == 1:
+        return Linear(mean, covariance, None)
+    return Linear(mean, np.diag(covariance), covariance)
+
+
+def _never_certain(linear: Linear, parts: Sequence[tuple[Channel, float]], form: Form) -> Linear:
+    """The estimate, with the covariance by the law of the channels where the sample shows none.
+
+    Equal reports, or a single one, have no sample variance in a share, and yet say nothing certain through a channel that
+    hides answers. The covariance is then that of the scores when the shares are the projected estimate, Σ part · V; each
+    part is the sum of the squared weights of that channel's reports over the squared sum of all weights, 1/n without
+    weights. A channel that hides nothing keeps its 0, and variances that have no formula are NaN.
+    """
+    reports = 1 / sum(part for _, part in parts)
+    rounding = QUIET * (1 + linear.mean**2)
+    quiet = linear.variances * reports <= rounding
+    if not quiet.any():
+        return linear
+    shares, full = simplex_projection(linear.mean), linear.covariance is not None
+    law = np.sum([part * _law_covariance(channel, shares, form, full) for channel, part in parts], axis=0)
+    certain = (np.diag(law) if full else law) * reports <= rounding
+    return linear if certain[quiet].all() else _linear(linear.mean, law)
+
+
+def _law_covariance(channel: Channel, shares: Floats, form: Form, full: bool) -> Floats:
+    """Covariance of the scores of one report when these are the shares; without `full` its diagonal."""
+    try:
+        laws = [score_law(part, form) for part in parts_of(channel)]
+    except EstimateError:
+        if not lists_its_reports(channel):
+            return np.full((len(shares),) * (2 if full else 1), np.nan)
+        covariance = asymptotic_covariance(channel, shares, "moments", form)
+        return covariance if full else np.diag(covariance)
+    table = shares.reshape([law.p for law in laws])
+    if full:
+        return _second(table, laws) - np.outer(shares, shares)
+    names = tuple(part.domain.name for part in parts_of(channel))
+    margins = {
+        one: table.sum(axis=tuple(axis for axis, name in enumerate(names) if name not in one)) for one in _within(names)
+    }
+    return np.asarray(_squares(margins, names, laws).ravel() - shares**2)
+
+
+def _squares(means: Mapping[tuple[str, ...], Floats], columns: tuple[str, ...], laws: Sequence[ScoreLaw]) -> Floats:
+    """E[score²] of the products of scores, from the shares of every set of columns."""
+    squares = np.zeros([law.p for law in laws])
+    for one, shares in means.items():
+        factor = prod(
+            law.squares()[1] if name in one else law.squares()[0] for name, law in zip(columns, laws, strict=True)
+        )
+        squares = squares + factor * shares[tuple(slice(None) if name in one else None for name in columns)]
+    return squares
 
 
 def combined(estimates: Sequence[Linear], tallies: Sequence[PatternTally | SupportTally], form: Form) -> Linear:

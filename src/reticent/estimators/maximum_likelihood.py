@@ -52,6 +52,8 @@ def maximum_likelihood(*tallies: Tally) -> Shares:
     low, high = (None, None) if p > MANY_CATEGORIES else maximiser_ranges(rows, counts, found)
     covariance = None if p > MANY_CATEGORIES else _covariance(patterns, found)
     positive = found.probabilities > 0
+    if positive.sum() == 1:  # a share of 1 is on the boundary too
+        positive = np.zeros(p, dtype=np.bool_)
     if covariance is None:
         errors = np.full(p, np.nan)
     else:

@@ -38,7 +38,8 @@ def moments(*tallies: Tally, form: Form = "centred", columns: Sequence[str] | No
     Other channels: the efficient scores at equal shares; products: products of scores. `unconstrained` is this estimate,
     unbiased, maybe negative; `probabilities` its Euclidean projection on the simplex. The covariance is the sample
     covariance of the scores over n; from support counts, what the channel's law says at the estimate (the sample's where
-    pairs of categories were counted); above 500 categories only standard errors are kept.
+    pairs of categories were counted); above 500 categories only standard errors are kept. Where the reports show no
+    variance of a share (there is one report, or all are equal), all of it is what the law says at the projected estimate.
 
     Several tallies are averaged with weights n / trace of the covariance per report at equal shares, which do not depend
     on the reports: the average stays unbiased. Weighted tallies are strata of one sample: one weighted mean, with the

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reticent.errors import ParameterError
+from reticent.estimators.linear import QUIET
 from reticent.estimators.moments import projected_moments
 from reticent.estimators.sandwich import sandwich
 from reticent.intervals import ScoringStep, inverse
@@ -68,7 +69,14 @@ def _weighted_covariance(tallies: Sequence[WeightedTally], step: ScoringStep, st
         rows = tally.channel.rows(tally.keys[part]).dense()
         return np.asarray(start - linear + (rows / (rows @ start)[:, None]) @ variance)
 
-    return sandwich(tallies, influence)
+    covariance = sandwich(tallies, influence)
+    if (np.diag(covariance) * step.n > QUIET * (1 + linear**2)).all():
+        return covariance
+    # No variance in the sample (all reports are equal): what the channels' law says, for the effective number of reports.
+    shares = (1 - 1e-9) * simplex_projection(linear) + 1e-9 / len(linear)
+    squares, total = sum(float(one.squares.sum()) for one in tallies), sum(one.total_weight for one in tallies)
+    law = (inverse(step.information(shares)) - np.outer(shares, shares)) * squares / total**2
+    return covariance if (np.diag(law) * step.n < 1e-6).all() else law
 
 
 def _reference(tallies: Sequence[Patterns], reference: ArrayLike | None) -> Floats:
@@ -78,7 +86,10 @@ def _reference(tallies: Sequence[Patterns], reference: ArrayLike | None) -> Floa
         start = np.full(p, 1 / p) if moment is None else moment
         share = sum(one.n for one in tallies) ** -0.5
         return np.asarray((1 - share) * start + share / p)
-    start = np.asarray(reference, dtype=np.float64)
+    try:
+        start = np.asarray(reference, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"reference must be {p} positive numbers that sum to 1.") from None
     if start.shape != (p,) or not np.isfinite(start).all() or start.min() <= 0 or abs(start.sum() - 1) > 1e-9:
         raise ParameterError(f"reference must be {p} positive numbers that sum to 1.")
     return start

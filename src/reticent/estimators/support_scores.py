@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from math import prod
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reticent.channel import Channel, Product, Subset, Table
-from reticent.errors import EstimateError
+from reticent.errors import EstimateError, ParameterError
 from reticent.measures.sizes import sizes_of
 from reticent.precision import Form, asymptotic_covariance, distinct_rates, lists_its_reports
 
@@ -86,7 +87,12 @@ class ScoreLaw:
 
 @lru_cache(maxsize=64)
 def score_law(channel: Channel, form: Form) -> ScoreLaw:
-    """The law of a channel's scores. Raises EstimateError for channels whose support has no symmetric law."""
+    """The law of a channel's scores.
+
+    Raises EstimateError for channels whose support has no symmetric law, ParameterError for a form that is not known.
+    """
+    if form not in get_args(Form):
+        raise ParameterError(f'form is {form!r}; allowed: "centred", "inverse", "affine".', form=form)
     rates = distinct_rates(channel)
     if rates is None:
         raise EstimateError(f"{channel.name} has no pair of different support rates; count patterns instead.")
@@ -125,7 +131,8 @@ def _listed_pair_rates(channel: Channel) -> tuple[float, float]:
         if np.ptp(one) < 1e-9 and np.ptp(none) < 1e-9:
             return float(one[0]), float(none[0])
     raise EstimateError(
-        f'How often two categories are supported together is not known for {channel.name}; use rt.tally(reports, kind="patterns").'
+        f"How often two categories are supported together is not known for {channel.name}; count patterns "
+        '(kind="patterns", --kind patterns).'
     )
 
 

@@ -24,7 +24,9 @@ class Recoding:
     """A question that asks for a variable in other categories: category of the variable → category of the question.
 
     Where neither of two questions follows from the other (age in fives, age in tens from 15), declare both as recodings
-    of a finer variable. Raises ParameterError unless `categories` is a mapping that is not empty.
+    of a finer variable. Every category of the question must be reached, as a person whose answer is reached by none could
+    not be told from a liar; a ledger or register refuses the recoding otherwise. Raises ParameterError unless
+    `categories` is a mapping of text to text that is not empty.
 
     >>> Recoding("country", {"France": "Europe", "Spain": "Europe", "Kenya": "Africa"}).categories["Spain"]
     'Europe'
@@ -36,6 +38,9 @@ class Recoding:
     def __post_init__(self) -> None:
         if not isinstance(self.categories, Mapping) or not self.categories:
             raise ParameterError("A recoding needs a mapping: category of the variable → category of the question.")
+        texts = (self.variable, *self.categories, *self.categories.values())
+        if not all(isinstance(text, str) and text for text in texts):
+            raise ParameterError("The variable of a recoding and all its categories are texts that are not empty.")
 
 
 Recodings = Mapping[str, Recoding]
@@ -77,8 +82,8 @@ def variables(questions: Iterable[str], recodings: Recodings) -> Labels:
 def categories_of(questions: Iterable[Question], recodings: Recodings) -> dict[str, Labels]:
     """Variable → its categories, for some questions with theirs.
 
-    Raises ParameterError when two questions on a variable do not have the same categories, or when a recoding leads to
-    categories that its question does not have.
+    Raises ParameterError when two questions on a variable do not have the same categories, or when a recoding does not
+    lead to exactly the categories of its question.
     """
     known: dict[str, Labels] = {}
     for name, categories in questions:
@@ -89,6 +94,12 @@ def categories_of(questions: Iterable[Question], recodings: Recodings) -> dict[s
             raise ParameterError(
                 f'The recoding of "{name}" leads to {", ".join(strangers[:_SHOWN])}, not among its categories.',
                 labels=strangers,
+            )
+        unreached = [label for label in categories if label not in recoding.categories.values()] if recoding else []
+        if unreached:
+            raise ParameterError(
+                f'No category of "{variable}" leads to {", ".join(unreached[:_SHOWN])} of "{name}"; extend the recoding.',
+                labels=unreached,
             )
         if {*known.setdefault(variable, own)} != {*own}:
             raise ParameterError(

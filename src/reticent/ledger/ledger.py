@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reticent.channel import Channel
-from reticent.channel.channel import json_integer
-from reticent.errors import FileFormatError, ParameterError, ReportError
+from reticent.channel.channel import integer_from_json, json_integer
+from reticent.errors import ChannelError, FileFormatError, ParameterError, ReportError
 from reticent.ledger.entries import (
     Entry,
     Recoding,
@@ -110,7 +110,7 @@ class Ledger:
 
     @classmethod
     def from_json(cls, document: Any) -> Ledger:
-        """The ledger that `to_json` wrote. Raises FileFormatError when it is not one."""
+        """The ledger that `to_json` wrote. Raises FileFormatError when it is not one, or does not fit together."""
         if not isinstance(document, dict) or document.get("kind") != "ledger":
             raise FileFormatError('This is not a ledger: a ledger is a JSON object with "kind": "ledger".')
         try:
@@ -119,8 +119,11 @@ class Ledger:
                 question: Recoding(recoding["variable"], recoding["categories"])
                 for question, recoding in document["recodings"].items()
             }
-        except (KeyError, TypeError, ValueError, AttributeError, ParameterError) as fault:
+            categories_of([question for entry in entries for question in entry.asked], recodings)
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as fault:
             raise FileFormatError(f"The ledger lacks or garbles {fault}.") from fault
+        except (ChannelError, ParameterError) as fault:
+            raise FileFormatError(f"The ledger is damaged: {fault}") from fault
         return cls(entries, recodings)
 
 
@@ -130,11 +133,31 @@ def _entry_to_json(entry: Entry) -> dict[str, Any]:
 
 
 def _entry_from_json(document: dict[str, Any]) -> Entry:
-    return Entry(
-        str(document["design"]),
-        int(document["report"]),
-        tuple(document["questions"]),
-        tuple(tuple(labels) for labels in document["categories"]),
-        tuple(tuple(cell) for cell in document["left"]),
-        float(document["epsilon"]),  # reads "infinity" too
+    questions, lists = _labels(document["questions"]), tuple(_labels(labels) for labels in document["categories"])
+    left = tuple(_labels(cell) for cell in document["left"])
+    if len(questions) != len(lists):
+        raise ValueError("the categories of its questions")
+    known = [{*labels} for labels in lists]
+    fitting = all(
+        len(cell) == len(known) and all(label in own for label, own in zip(cell, known, strict=True)) for cell in left
     )
+    if not left or not fitting:
+        raise ValueError("the cells that are left")
+    report, design = integer_from_json(document["report"]), document["design"]
+    if report < 0 or not isinstance(design, str):
+        raise ValueError("a report or its design")
+    return Entry(design, report, questions, lists, left, _epsilon_from_json(document["epsilon"]))
+
+
+def _labels(texts: object) -> tuple[str, ...]:
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise ValueError("a list of texts")
+    return tuple(texts)
+
+
+def _epsilon_from_json(value: object) -> float:
+    if value == "infinity":
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+        raise ValueError("an epsilon")
+    return float(value)

@@ -11,7 +11,7 @@ from reticent.channel import Channel
 from reticent.errors import ParameterError, ReportError
 from reticent.keys import keys_from_integers
 from reticent.ledger.entries import Recoding, candidates_left, categories_of, entry_of, variables
-from reticent.repetitions import checked_keys
+from reticent.repetitions import checked_keys, checked_report
 from reticent.reports import Reports
 
 Outcome = Literal["accepted", "repeated", "different", "inconsistent", "impossible", "unknown design"]
@@ -30,10 +30,12 @@ class Register:
     - "impossible": the channel cannot send it, rejected;
     - "unknown design": none of the channels has this digest, rejected.
 
-    Tokens are kept as 16 bytes of their BLAKE2b hash, to save memory, not to hide them. One process at a time.
+    Designs and reports may come as they were sent, whatever they are: what is no whole number is impossible. Tokens are
+    kept as 16 bytes of their BLAKE2b hash, to save memory, not to hide them. One process at a time.
 
     Source: section 8 of our specification.
-    Raises ParameterError for a variable that is asked in two lists of categories without a recoding.
+    Raises ParameterError for a variable that is asked in two lists of categories without a recoding, and for a recoding
+    that does not reach every category of its question.
 
     >>> from reticent.channel import Subset
     >>> from reticent.domain import Categorical
@@ -54,18 +56,16 @@ class Register:
         categories_of([(part.name, part.categories) for part in parts], self.recodings)
         self._related = {digest: self._related_to(digest) for digest in self.channels}
 
-    def accept(self, token: str, design: str, report: int) -> Outcome:
+    def accept(self, token: str, design: object, report: object) -> Outcome:
         """What becomes of a report from the respondent with this token, through the channel with this digest.
 
-        Raises ParameterError for a token that is not a text, or is empty.
+        Raises ParameterError for a token that is not a text, or is empty: the collector gives tokens. Nothing else raises.
         """
         if not isinstance(token, str) or not token:
             raise ParameterError("A token is a text that is not empty; without one, repeated answers cannot be told.")
-        person = hashlib.blake2b(token.encode(), digest_size=_TOKEN_BYTES).digest()
-        outcome = self._outcome(person, design, report)
+        person = hashlib.blake2b(token.encode(errors="surrogatepass"), digest_size=_TOKEN_BYTES).digest()
+        outcome = self._register(person, design, report)
         self.counts[outcome] += 1
-        if outcome == "accepted":
-            self._accepted[design][person] = int(report)
         return outcome
 
     @property
@@ -90,19 +90,23 @@ class Register:
             columns.append(Reports(channel, keys_from_integers(keys, channel.key_bits)))
         return columns
 
-    def _outcome(self, person: bytes, design: str, report: int) -> Outcome:
-        if design not in self.channels:
+    def _register(self, person: bytes, design: object, report: object) -> Outcome:
+        if not isinstance(design, str) or design not in self.channels:
             return "unknown design"
-        before = self._accepted[design].get(person)
-        if before is not None and before == report:
-            return "repeated"
         try:
-            checked_keys(self.channels[design], [report])
+            key = checked_report(report)
+            before = self._accepted[design].get(person)
+            if before == key:
+                return "repeated"
+            checked_keys(self.channels[design], [key])
         except ReportError:
             return "impossible"
         if before is not None:
             return "different"
-        return "accepted" if self._fits(person, design, report) else "inconsistent"
+        if not self._fits(person, design, key):
+            return "inconsistent"
+        self._accepted[design][person] = key
+        return "accepted"
 
     def _fits(self, person: bytes, design: str, report: int) -> bool:
         before = [(d, self._accepted[d][person]) for d in self._related[design] if person in self._accepted[d]]
