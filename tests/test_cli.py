@@ -134,7 +134,8 @@ def test_groups_are_estimated_one_by_one(place: Path) -> None:
     text = ok("estimate", "party.tally.parquet").stdout
     assert "party [region: north]" in text and "95% intervals" in text
     ok("leakage", "party.tally.parquet")
-    assert "2 questions" in ok("findings", "party.tally.parquet").stdout
+    assert "1 question in 2 groups" in ok("findings", "party.tally.parquet").stdout
+    assert "2 questions in 2 groups" in ok("findings", "party.tally.parquet", "smoker.tally.parquet").stdout
 
 
 def test_two_waves_are_read_together(place: Path) -> None:
@@ -221,7 +222,7 @@ def test_priors(place: Path) -> None:
     assert smoker["measures"]["prediction"]["floor"] == pytest.approx(0.7)
     make = ok("leakage", "design.json", "--prior", "uniform", "--json").stdout
     assert json.loads(make)[0]["measures"]["prediction"]["floor"] == pytest.approx(0.25)
-    for text, reason in (("{", "not JSON"), ("[]", 'no shares for "party"'), ('{"x": 1}', "do not share")):
+    for text, reason in (("{", "not JSON"), ("[]", 'no shares for "party"'), ('{"x": 1}', "unknown: x; missing:")):
         Path("prior.json").write_text(text)
         result = run("leakage", "design.json", "--prior", "prior.json")
         assert result.exit_code == 3 and reason in result.stderr
@@ -350,7 +351,7 @@ def test_the_input_is_never_replaced_and_no_answer_is_shown(place: Path) -> None
     before = Path("people.csv").read_bytes()
     ask = ("--design", "design.json", "--overwrite")
     refused = run("privatize", "people.csv", *ask, "-o", "people.csv")
-    assert refused.exit_code == 3 and "input itself" in refused.stderr and Path("people.csv").read_bytes() == before
+    assert refused.exit_code == 2 and "input itself" in refused.stderr and Path("people.csv").read_bytes() == before
     Path("headless.csv").write_text("my secret,north\nleft,south\n")
     refused = run("privatize", "headless.csv", *ask, "-o", "x.parquet")
     assert refused.exit_code == 3 and "secret" not in refused.stderr
@@ -417,8 +418,11 @@ def test_support_counts_and_weights_go_the_whole_way(place: Path) -> None:
     assert len(json.loads(ok("estimate", "weighted.parquet", "--json").stdout)) == 2
     (whole,) = json.loads(ok("estimate", "weighted.parquet", "--strata", "--json").stdout)
     assert whole["n"] == 900 and whole["effective_n"] == pytest.approx(1350**2 / 2250)
-    ok("findings", "weighted.parquet", "-o", "weighted.html")
-    assert run("estimate", "joint.parquet", "--strata").exit_code == 3
+    assert "1 question in 2 groups" in ok("findings", "weighted.parquet", "-o", "weighted.html").stdout
+    assert ok("findings", "weighted.parquet", "--strata", "-o", "weighted.html").stdout == "weighted.html: 1 question\n"
+    assert "900 people answered. They are weighted: worth 810 of equal weight." in Path("weighted.html").read_text()
+    for command in ("estimate", "findings"):
+        assert run(command, "joint.parquet", "--strata").exit_code == 3
 
 
 def test_leakage_of_a_row_is_that_of_all_its_questions(place: Path) -> None:
@@ -427,3 +431,42 @@ def test_leakage_of_a_row_is_that_of_all_its_questions(place: Path) -> None:
         ok("design", "--column", name, "--category", "yes", "--category", "no", "--mechanism", "randomized-response",
            "--epsilon", epsilon, *(["--add"] if name == "drinks" else []))  # fmt: skip
     assert "All reports of one person together: epsilon 1.5." in ok("leakage", "design.json").stdout
+
+
+SIMULATED = "Simulated reports: their coins came from a seed, so they protect nobody."
+
+
+@pytest.mark.parametrize("seed", [["--seed", "1"], []], ids=["seed", "real"])
+def test_simulated_reports_keep_their_mark(seed: list[str], place: Path) -> None:
+    make_design()
+    ok("privatize", "people.csv", "--design", "design.json", "-o", "reports.parquet", *seed)
+    marked = bool(seed)
+    counted = ok("tally", "reports.parquet", "--json")
+    assert [one["groups"][0]["simulated"] for one in json.loads(counted.stdout)] == [marked, marked]
+    for result in (
+        counted, ok("tally", "reports.parquet"), ok("estimate", "party.tally.parquet"),
+        ok("estimate", "party.tally.parquet", "--json"), ok("findings", "party.tally.parquet"),
+    ):  # fmt: skip
+        assert result.stderr.count(SIMULATED) == marked
+    assert json.loads(ok("estimate", "party.tally.parquet", "--json").stdout)[0]["simulated"] is marked
+    document = json.loads(ok("findings", "party.tally.parquet", "--json").stdout)
+    assert document["simulated"] is marked and document["sections"][0]["simulated"] is marked
+    assert (SIMULATED in Path("findings.html").read_text(encoding="utf-8")) is marked
+
+
+def test_many_categories_are_shown_by_themselves(place: Path) -> None:
+    towns = [f"town {i}" for i in range(2000)]
+    Path("towns.txt").write_text("\n".join(towns) + "\n", encoding="utf-8")
+    pa_csv.write_csv(pa.table({"town": [towns[i % 40] for i in range(2000)]}), "towns.csv")
+    ok("design", "--column", "town", "--categories-file", "towns.txt", "-o", "towns.json")
+    ok("privatize", "towns.csv", "--design", "towns.json", "-o", "r.parquet", "--seed", "1")
+    ok("tally", "r.parquet")
+    text = ok("estimate", "town.tally.parquet").stdout
+    assert "Each share by itself; together they sum to" in text and "Shares that sum to 1 are in --json." in text
+    assert "-0" not in text and "−" not in text and "1,970 more categories (all with --json)" in text
+    rows = json.loads(ok("estimate", "town.tally.parquet", "--json").stdout)[0]["shares"]
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    for row in rows:
+        assert 0 <= row["low"] <= min(max(row["unconstrained"], 0), 1) <= row["high"] <= 1
+    given = ok("leakage", "towns.json").stdout
+    assert "without any report 0.05%" in given and "all 2,000 alike" in given and "to_json" not in given

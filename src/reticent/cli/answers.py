@@ -6,17 +6,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
+from reticent.cli.outputs import check_place
+from reticent.cli.pairs import asked_with, joined, spelled
 from reticent.cli.terminal import columns as aligned
 from reticent.cli.terminal import hint, note, print_json, progress_bar
 from reticent.design import Design
 from reticent.domain import MISSING_RULES, MissingRule
 from reticent.engines import ReportFile, privatize_file, tally_files, write_tally
 from reticent.engines.arrow import is_parquet
+from reticent.engines.report_file import files_of
+from reticent.engines.storage import cut
+from reticent.errors import FileFormatError
+from reticent.results import SIMULATED
 from reticent.tallies import GroupedTally, PatternTally, SupportTally, Tally, WeightedTally
+
+LONGEST_NAME = 180
+"""Bytes of a question's name that are in the name of its file; a file system takes 255 in all."""
+OWN_COLUMNS = ("report", "count", "weight", "square")
 
 
 @click.command()
@@ -46,9 +56,12 @@ def privatize(
 
     Only the columns of the design, privatised, its public columns and those of --keep reach the output.
     """
-    if Path(output).exists() and not overwrite:
+    for path in files_of(output):
+        check_place(path, [*files_of(file), design_path])
+    existing = [path for path in files_of(output) if Path(path).exists()]
+    if existing and not overwrite:
         raise click.UsageError(
-            f"{output} exists. A second report on the same answers narrows them further: keep the first, or say "
+            f"{existing[0]} exists. A second report on the same answers narrows them further: keep the first, or say "
             "--overwrite and make sure that nobody has a copy."
         )
     design = Design.load(design_path)
@@ -80,7 +93,11 @@ def privatize(
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(dir_okay=False))
 @click.option("--column", "columns", multiple=True, help="The question to count; default: all of them.")
-@click.option("--joint", multiple=True, help="A question to count together with others; repeat for two or more.")
+@click.option(
+    "--joint",
+    multiple=True,
+    help="A question to count together with others; repeat for two or more. Those of a pair by their own names.",
+)
 @click.option("--by", multiple=True, help="A public column: one tally for each of its values; repeat for more.")
 @click.option(
     "--kind",
@@ -107,6 +124,10 @@ def tally(
     """Count the reports in FILES; several files of one design are added up."""
     _check_usage(columns, joint, by, kind, weight)
     _check_once("FILES", [str(Path(file).resolve()) for file in files])
+    columns, joint = _as_asked(files[0], columns, joint)
+    read = [path for file in files for path in files_of(file)]
+    if output is not None and is_parquet(output):
+        check_place(output, read, "tally")
     if output is not None and is_parquet(output) and not joint:
         n_questions = len(columns or ReportFile.open(files[0]).channels)
         if n_questions > 1:
@@ -116,11 +137,14 @@ def tally(
             files, columns, by, joint=joint, kind=kind, weight=weight, engine=engine, progress=progress
         )
     paths = _paths(list(tallies), output)
+    for path in paths.values():
+        check_place(path, read, "tally")
     for name, counted in tallies.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)
         write_tally(counted, paths[name])
+    documents = [_document(name, counted, paths[name], weight) for name, counted in tallies.items()]
     if as_json:
-        print_json([_document(name, counted, paths[name], weight) for name, counted in tallies.items()])
+        print_json(documents)
     else:
         rows = [["question", "reports", "counted", "missing", "file"]]
         for name, counted in tallies.items():
@@ -128,6 +152,8 @@ def tally(
             groups = f" ({len(counted.groups)} groups)" if isinstance(counted, GroupedTally) else ""
             rows.append([name, f"{total.n:,}", _counted(total), f"{total.missing:,}", f"{paths[name]}{groups}"])
         click.echo("\n".join(aligned(rows)))
+    if any(group["simulated"] for document in documents for group in document["groups"]):
+        note(SIMULATED)
     hint("reticent estimate " + " ".join(_quoted(path) for path in list(paths.values())[:3]))
 
 
@@ -145,6 +171,28 @@ def _check_usage(
     _check_once("--by", by)
     for name in {*by} & {*columns, *joint}:
         raise click.UsageError(f'"{name}" cannot be counted and divide the counts; choose --by or --column.')
+    if weight is not None and {*by} & {*OWN_COLUMNS}:
+        raise click.UsageError(
+            f"A weighted tally file has columns {', '.join(OWN_COLUMNS)} of its own, so it cannot be divided by a public "
+            "column of such a name. Give the public column another name before `reticent privatize`."
+        )
+
+
+def _as_asked(file: str, columns: tuple[str, ...], joint: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """--column and --joint by the names in the file: a pair is one column, also when its two questions are named.
+
+    Raises FileFormatError for one question alone of several that were asked together.
+    """
+    channels = ReportFile.open(file).channels
+    columns, joint = tuple(spelled(name, channels) for name in columns), joined(joint, channels)
+    for name in (*columns, *joint):
+        if (told := asked_with(name, channels)) is not None:
+            said, _, parts = told
+            options = " ".join(f"--joint {_quoted(part)}" for part in parts)
+            raise FileFormatError(
+                f"{said} Count them with {options}; `reticent estimate` then shows the shares of each."
+            )
+    return (joint, ()) if len(joint) == 1 else (columns, joint)
 
 
 def _check_once(option: str, given: Sequence[str]) -> None:
@@ -178,14 +226,16 @@ def _paths(names: list[str], output: str | None) -> dict[str, Path]:
 
 
 def _file_name(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_ " else "_" for c in name).strip() or "question"
+    name = name.replace("×", "x")
+    safe = "".join(c if c.isalnum() or c in "-_ " else "_" for c in name).strip()
+    return cut(safe, LONGEST_NAME).strip() or "question"
 
 
-def _quoted(path: Path) -> str:
+def _quoted(path: Path | str) -> str:
     return f'"{path}"' if " " in str(path) else str(path)
 
 
-def _document(name: str, counted: Tally | GroupedTally, path: Path, weight: str | None) -> dict[str, object]:
+def _document(name: str, counted: Tally | GroupedTally, path: Path, weight: str | None) -> dict[str, Any]:
     groups = counted.groups if isinstance(counted, GroupedTally) else {(): counted}
     by = counted.by if isinstance(counted, GroupedTally) else ()
     return {
@@ -198,7 +248,9 @@ def _document(name: str, counted: Tally | GroupedTally, path: Path, weight: str 
 
 
 def _summary(part: Tally) -> dict[str, object]:
-    summary: dict[str, object] = {"n": part.n, "missing": part.missing, "channel": part.channel.digest}
+    summary: dict[str, object] = {
+        "n": part.n, "missing": part.missing, "simulated": part.simulated, "channel": part.channel.digest,
+    }  # fmt: skip
     if isinstance(part, SupportTally):
         return {"kind": "support", **summary, "sets": part.sets}
     if isinstance(part, WeightedTally):

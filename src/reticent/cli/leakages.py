@@ -10,7 +10,8 @@ import click
 import numpy as np
 
 from reticent.channel import Channel
-from reticent.cli.questions import estimated, hint_page, read_shares, said_once
+from reticent.cli.assumed import FORMAT, read_shares
+from reticent.cli.questions import estimated, hint_page, said_once
 from reticent.cli.terminal import columns, print_json
 from reticent.design import Design
 from reticent.domain import ProductDomain
@@ -26,9 +27,7 @@ from reticent.tallies import GroupedTally, SupportTally, Tally
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option(
-    "--prior", help='"uniform", or a JSON file of shares. Default: estimated from a tally, uniform for a design.'
-)
+@click.option("--prior", help=f"Shares: {FORMAT} Default: estimated from a tally, uniform for a design.")
 @click.option(
     "--answers",
     type=click.IntRange(1, MOST_ANSWERS),
@@ -45,7 +44,9 @@ def leakage(file: str, prior: str | None, answers: int | None, as_json: bool) ->
     documents = []
     for channel, tally in channels:
         with said_once():
-            known: Any = read_shares(channel, prior) if prior is not None or tally is None else estimated([tally])
+            known: Any = (
+                read_shares(channel.domain, prior) if prior is not None or tally is None else estimated([tally])
+            )
             measured = measure_leakage(channel, known)
             parts = _by_part(measured)
             repeated = None if answers is None else repetition(channel, answers, known, "bits")
@@ -60,7 +61,7 @@ def leakage(file: str, prior: str | None, answers: int | None, as_json: bool) ->
     if as_json:
         print_json(documents)
     elif design is not None and (len(design.columns) > 1 or design.disclosed):
-        click.echo(_of_a_row(design))
+        click.echo(_of_a_row(design, answers or 1))
     if design is None:
         hint_page((file,))
 
@@ -106,8 +107,10 @@ def _in_lines(parts: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _of_a_row(design: Design) -> str:
-    """What the reports of one person give away together."""
-    limit = "no finite epsilon" if math.isinf(design.epsilon) else f"epsilon {design.epsilon:.4g}"
+def _of_a_row(design: Design, n_answers: int) -> str:
+    """What the reports of one person give away together, so many to each question."""
+    epsilon = n_answers * design.epsilon
+    limit = "no finite epsilon" if math.isinf(epsilon) else f"epsilon {epsilon:.4g}"
+    each = f", with {n_answers} answers to each question" if n_answers > 1 else ""
     disclosed = f" Disclosed as they are: {', '.join(design.disclosed)}." if design.disclosed else ""
-    return f"All reports of one person together: {limit}.{disclosed}"
+    return f"All reports of one person together{each}: {limit}.{disclosed}"

@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from reticent.channel import Channel
+from reticent.cli.assumed import FORMAT, read_shares
 from reticent.cli.outcomes import level_option
-from reticent.cli.questions import read_shares
+from reticent.cli.outputs import check_place
+from reticent.cli.pairs import asked_with, spelled
 from reticent.cli.terminal import hint, note, print_json, progress_bar
 from reticent.design import Design
 from reticent.domain import Categorical
 from reticent.engines import replacing
 from reticent.errors import DomainError, ParameterError
-from reticent.mechanisms import full_response
 from reticent.planning import Plan, Simulation, simulate
 from reticent.planning import plan as make_plan
 
@@ -39,14 +40,23 @@ MARGIN = 1 / 6  # inches round a picture that stands alone
     help="Wanted: all shares together to this, the root of the summed squared error.",
 )
 @click.option("--n", type=click.IntRange(1), help="Given: so many answers; how exact are they?")
-@click.option("--shares", help='Expected shares: "uniform", or a JSON file. Default: the worst case over all shares.')
+@click.option(
+    "--shares",
+    help=f'Expected shares: {FORMAT} With --categories the labels are "category 1", "category 2", … Default: the worst '
+    "case over all shares.",
+)
 @level_option
 @click.option(
     "--simulate", "simulated", is_flag=True, help="Draw surveys of that size and check the plan (its first line)."
 )
 @click.option("--replicates", type=click.IntRange(2), default=200, show_default=True, help="How many to simulate.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the simulation.")
-@click.option("--plot", "picture", type=click.Path(dir_okay=False), help="Write a picture: FILE.svg or FILE.png.")
+@click.option(
+    "--plot",
+    "picture",
+    type=click.Path(dir_okay=False),
+    help="Write a picture of one question: FILE.svg or FILE.png. A design of several needs --column.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.pass_context
 def plan(
@@ -79,6 +89,8 @@ def plan(
         raise click.UsageError("Say what you want in one way: --half-width 0.03, --rms 0.05, or --n 1000.")
     if picture is not None and Path(picture).suffix not in PICTURES:
         raise click.UsageError(f"--plot writes FILE.svg or FILE.png, not {picture}.")
+    if picture is not None:
+        check_place(picture, [design_path, shares], f"{Path(picture).suffix} picture")
     questions = _questions(design_path, columns, n_categories, labels)
     if picture is not None and len(questions) > 1:
         raise click.UsageError(f"There are {len(questions)} questions: choose one with --column for a picture.")
@@ -119,15 +131,18 @@ def _questions(
         except DomainError as fault:
             raise click.UsageError(str(fault)) from fault
     known = Design.load(design_path).columns
-    unknown = [name for name in columns if name not in known]
-    if unknown:
-        raise click.UsageError(f'{design_path} has no question "{unknown[0]}"; it has {", ".join(known)}.')
+    columns = tuple(spelled(name, known) for name in columns)
+    for name in columns:
+        if (told := asked_with(name, known)) is not None:
+            raise click.UsageError(f'{told[0]} Plan for both with --column "{told[1]}".')
+        if name not in known:
+            raise click.UsageError(f'{design_path} has no question "{name}"; it has {", ".join(known)}.')
     return [channel for name, channel in known.items() if not columns or name in columns]
 
 
 def _planned(what: Channel | Categorical, shares: str | None, **asked: Any) -> Plan:
-    channel = what if isinstance(what, Channel) else full_response(what)
-    expected = None if shares is None else read_shares(channel, shares)
+    domain = what.domain if isinstance(what, Channel) else what
+    expected = None if shares is None else read_shares(domain, shares)
     try:
         return make_plan(what, shares=expected, **asked)
     except ParameterError as fault:

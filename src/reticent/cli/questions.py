@@ -1,18 +1,13 @@
-"""The questions in files of tallies: their tallies, the estimate of each, and the shares that are assumed."""
+"""The questions in files of tallies: their tallies, the estimate of each, and its margins."""
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from reticent.channel import Channel
-from reticent.cli.terminal import hint, note
+from reticent.cli.terminal import hint, note, shares_table
+from reticent.domain import ProductDomain
 from reticent.engines import read_tally
 from reticent.errors import FileFormatError
 from reticent.estimators import maximum_likelihood, moments, one_step
@@ -36,11 +31,27 @@ def by_question(paths: tuple[str, ...], strata: bool = False) -> Iterator[tuple[
             domain = tally.channel.domain
             key = (domain.name, domain.categories, () if strata else group)
             _add(found.setdefault(key, []), tally)
+    _say_which_stay_apart([(name, categories) for name, categories, _ in found])
     for (name, _, group), tallies in found.items():
         if group and not any(tally.n for tally in tallies):
             note(f"{name}{in_words(group)}: no reports; left out.")
             continue
         yield group, tallies
+
+
+def _say_which_stay_apart(asked: list[tuple[str, tuple[str, ...]]]) -> None:
+    """A note for each question that the tallies ask with different lists of categories."""
+    lists: dict[str, set[tuple[str, ...]]] = {}
+    for name, categories in asked:
+        lists.setdefault(name, set()).add(categories)
+    for name, different in lists.items():
+        if len(different) > 1:
+            same = len({frozenset(categories) for categories in different}) == 1
+            told = "the same categories in different orders" if same else "different categories"
+            note(
+                f'"{name}" has {told} in these tallies, and the order belongs to what a report means: they are not added up '
+                "but estimated apart. Make designs of one question with one list of categories."
+            )
 
 
 def _groups(path: str) -> Iterator[tuple[Group, Tally]]:
@@ -74,33 +85,25 @@ def estimated(parts: list[Tally], method: str | None = None) -> Shares:
     return estimator(*parts)
 
 
-def read_shares(channel: Channel, prior: str | None) -> Any:
-    """The shares assumed for a channel's question: equal ones, or those of a JSON file.
+def margins_of(shares: Shares) -> list[Shares]:
+    """The shares of each question of a table of several, with wald intervals; none for a single question.
 
-    Raises FileFormatError for a file that does not hold them.
+    None either above 500 cells, where no covariance is kept, and for support counts, which hold each question by itself.
     """
-    p, name = len(channel.domain), channel.domain.name
-    if prior in (None, "uniform"):
-        return np.full(p, 1 / p)
-    assert prior is not None
-    try:
-        document = json.loads(Path(prior).read_text(encoding="utf-8"))
-    except ValueError:
-        raise FileFormatError(
-            f"{prior} is not JSON; a prior is an object of label: share, or `reticent estimate --json`."
-        ) from None
-    if isinstance(document, list):  # reticent estimate --json
-        document = next((item for item in document if isinstance(item, dict) and item.get("question") == name), None)
-    if isinstance(document, dict) and "shares" in document:
-        try:
-            document = {row["category"]: row["share"] for row in document["shares"]}
-        except (TypeError, KeyError):
-            document = None
-    elif isinstance(document, dict) and isinstance(document.get(name), dict):
-        document = document[name]
-    if not isinstance(document, dict):
-        raise FileFormatError(f'{prior} has no shares for "{name}".')
-    return document
+    counted = any(isinstance(one, SupportTally) for one in shares.tallies)
+    if not isinstance(shares.domain, ProductDomain) or shares.covariance is None or counted:
+        return []
+    return [shares.margin(part.name) for part in shares.domain.parts]
+
+
+def margins_in_lines(margins: list[Shares], confidence_level: float) -> list[str]:
+    """The margins of a table as text, with their intervals; no lines without margins."""
+    lines = []
+    for shares in margins:
+        ends = shares.confidence_interval(confidence_level, "wald")
+        lines += [f"{shares.domain.name} alone, added up from {shares.margin_of} (wald intervals)"]
+        lines += shares_table(shares, ends.low.tolist(), ends.high.tolist())
+    return lines
 
 
 def title_of(shares: Shares, group: Group = ()) -> str:

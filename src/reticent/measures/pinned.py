@@ -18,7 +18,7 @@ from reticent.measures.prior import as_prior
 def pinned_chances(channel: Channel) -> dict[str, Fraction]:
     """For each question of a joint channel, the largest chance over answers that one report leaves a single value of it.
 
-    For two questions with the same number of answers, "whether they agree" is listed too. Exact fractions.
+    For two questions with the same answers, in whatever order, "whether they agree" is listed too. Exact fractions.
 
     Source: section 5.1 of our specification.
     Raises ChannelError for a channel on a single question, or with too many reports to go through.
@@ -33,9 +33,9 @@ def pinned_chances(channel: Channel) -> dict[str, Fraction]:
     require_listable(channel, "The chance of revealing one question")
     names = [part.name for part in domain.parts]
     values = dict(zip(names, np.indices(domain.shape).reshape(len(names), -1), strict=True))
-    if len(domain.shape) == 2 and domain.shape[0] == domain.shape[1]:
-        first, second = values.values()
-        values[f"whether {' and '.join(values)} agree"] = (first == second).astype(first.dtype)
+    if len(names) == 2 and {*domain.parts[0].categories} == {*domain.parts[1].categories}:
+        answers = (np.array(part.categories)[values[part.name]] for part in domain.parts)
+        values[f"whether {' and '.join(names)} agree"] = np.equal(*answers).astype(np.intp)
     chances = {name: [Fraction(0)] * len(domain) for name in values}
     for key in integers_from_keys(channel.keys()):
         row = channel.exact_row(key)
@@ -66,7 +66,7 @@ def marginal(channel: Channel, prior: Any, question: str) -> Table:
     domain = _product_domain(channel)
     names = [part.name for part in domain.parts]
     if question not in names:
-        raise ParameterError(f'There is no question "{question}"; there are {names}.', question=question)
+        raise ParameterError(f'There is no question "{question}"; there are {", ".join(names)}.', question=question)
     require_listable(channel, "The leakage on one question")
     axis = names.index(question)
     joint = np.moveaxis(as_prior(domain, prior).probabilities.reshape(domain.shape), axis, 0)

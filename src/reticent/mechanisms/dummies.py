@@ -47,8 +47,10 @@ def ternary_dummy(domain: Categorical, rho: float = 0.5, design: Design = "balan
 
 def _dummies(domain: Categorical, p: int, rho: float, design: Design, name: str) -> Channel:
     if len(domain) != p:
+        suited = {2: "binary_dummy", 3: "ternary_dummy"}.get(len(domain), "uniform_subset")
         raise DomainError(
-            f'{name} is for {p} categories; "{domain.name}" has {len(domain)}. Use uniform_subset from 4 on.'
+            f'{name} is for {p} categories; "{domain.name}" has {len(domain)}. Use {suited}.',
+            n_categories=len(domain),
         )
     if isinstance(rho, bool) or not isinstance(rho, (int, float, Fraction)) or not 0 < rho <= 1:
         raise ParameterError(f"rho is {rho!r}; allowed is 0 < rho <= 1, the chance that the truth takes part.", rho=rho)

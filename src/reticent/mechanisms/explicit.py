@@ -142,19 +142,19 @@ def _listed(
 def _members(domain: Categorical, labels: Any, lookup: Mapping[str, int]) -> Members:
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise ParameterError(
-            f"{labels!r} is no set; write it as a tuple of categories, as in {domain.categories[:2]!r}."
+            f"{labels!r} is no set; write it as a list of categories, as in [{_quoted(domain.categories[:2], ', ')}]."
         )
     named = [str(label) if isinstance(label, int) and not isinstance(label, bool) else label for label in labels]
     for label in named:
         if not isinstance(label, str) or label not in lookup:
             raise ParameterError(
-                f'The set {named!r} names {label!r}, which is no category of "{domain.name}"; there are '
+                f'The set {_listing(named)} names {label!r}, which is no category of "{domain.name}"; there are '
                 f"{', '.join(domain.categories[:_SHOWN])}{', …' if len(domain) > _SHOWN else ''}.",
                 label=label,
             )
     members = tuple(sorted(lookup[label] for label in named))
     if len(set(members)) < len(members):
-        raise ParameterError(f"The set {named!r} names a category twice; name it once.")
+        raise ParameterError(f"The set {_listing(named)} names a category twice; name it once.")
     return members
 
 
@@ -187,7 +187,7 @@ def _require_balance(domain: Categorical, masses: Mapping[Members, Fraction], to
         more = f" and {len(off) - _SHOWN} more" if len(off) > _SHOWN else ""
         raise ParameterError(
             f"The masses of the sets that hold a category must sum to 1, and do not for: {told}{more}. Write thirds as "
-            '"1/3"; complete(domain, sets, target) finds the nearest masses that do.',
+            '"1/3"; in Python `complete` finds the nearest masses that do.',
             sums=off,
         )
 
@@ -227,6 +227,10 @@ def _number(value: Fraction) -> str:
 
 def _told(domain: Categorical, members: Members) -> str:
     return "{" + ", ".join(domain.categories[j] for j in members) + "}"
+
+
+def _listing(labels: Iterable[object]) -> str:
+    return "{" + ", ".join(map(str, labels)) + "}"
 
 
 def _table(domain: Categorical, masses: Mapping[Members, Fraction]) -> Table:

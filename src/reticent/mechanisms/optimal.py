@@ -80,8 +80,12 @@ def _bound(at_most: Any, measure: str, unit: str) -> Fraction:
         known = ", ".join(f'"{name}"' for name in get_args(Bounded))
         raise ParameterError(f"measure is {measure!r}; allowed: {known}.", measure=measure)
     if unit != "nats" and measure not in _IN_UNITS:
-        raise ParameterError(f"The {measure} leakage is a probability and has no unit; leave out unit={unit!r}.")
-    if isinstance(at_most, bool) or not isinstance(at_most, Real) or not math.isfinite(at_most):
+        raise ParameterError(f"The {measure} leakage is a probability and has no unit; leave out the unit {unit}.")
+    try:
+        finite = not isinstance(at_most, bool) and isinstance(at_most, Real) and math.isfinite(at_most)
+    except OverflowError:
+        raise ParameterError("at_most is larger than any float; give a smaller number.") from None
+    if not finite:
         raise ParameterError(f"at_most is {at_most!r}; give a finite number.", at_most=at_most)
     return Fraction(at_most) if isinstance(at_most, (int, Fraction)) else Fraction(float(at_most))
 

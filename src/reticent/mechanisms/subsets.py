@@ -29,7 +29,9 @@ def uniform_subset(domain: Categorical) -> Subset:
     (20, Fraction(2, 5), True)
     """
     if len(domain) < 4:
-        remedy = "binary_dummy or randomized_response" if len(domain) == 2 else "fixed_size(domain, 2) or ternary_dummy"
+        remedy = (
+            "binary_dummy or randomized_response" if len(domain) == 2 else "ternary_dummy, or fixed_size with size 2"
+        )
         raise DomainError(
             f'uniform_subset needs at least 4 categories; "{domain.name}" has {len(domain)}. Use {remedy}, or ask it '
             "together with another question.",
@@ -51,9 +53,10 @@ def fixed_size(domain: Categorical, size: int) -> Subset:
     Fraction(1, 2)
     """
     if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= len(domain):
+        allowed = f"are whole numbers from 2 to {len(domain)}" if len(domain) > 2 else "is only 2"
         raise ParameterError(
-            f"fixed_size got size {size!r}; allowed are whole numbers from 2 to {len(domain)}, the number of categories "
-            f'of "{domain.name}". For the answer itself use full_response.',
+            f'fixed_size got size {size!r}; allowed {allowed}, as "{domain.name}" has {len(domain)} categories. For the '
+            "answer itself use full_response.",
             size=size,
         )
     return Subset(domain, ((size, 1),), title=f"subset of {size}")

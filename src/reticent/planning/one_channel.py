@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from reticent.channel import Channel
 from reticent.channel.channel import MAX_LISTED
+from reticent.errors import ParameterError
 from reticent.estimators.linear import MANY_CATEGORIES
 from reticent.measures import mutual_information, prediction_leakage, size_leakage
 from reticent.measures.enumeration import listable
@@ -26,6 +27,7 @@ from reticent.precision import condition_number
 Floats = NDArray[np.float64]
 Asked = Literal["n", "half_width", "rms"]
 Estimator = Literal["maximum_likelihood", "moments"]
+MOST_ANSWERS = 2**53
 DRAWS = 2_000  # of reports, for the mutual information of channels whose reports cannot be listed
 
 
@@ -109,8 +111,7 @@ class _Variance:
     def n_for(self, asked: Asked, target: float, z: float) -> int:
         if asked == "n":
             return int(target)
-        needed = z**2 * float(self.each.max()) / target**2 if asked == "half_width" else self.total / target**2
-        return _whole(needed)
+        return _answers(z**2 * float(self.each.max()) if asked == "half_width" else self.total, target)
 
 
 def plan_row(channel: Channel, asked: Asked, target: float, shares: Floats | None, level: float) -> PlanRow:
@@ -128,7 +129,7 @@ def plan_row(channel: Channel, asked: Asked, target: float, shares: Floats | Non
     criterion = [v.total if asked == "rms" else float(v.each.max()) for v in (own, openly)]
     each = None
     if asked == "half_width":
-        each = np.array([_whole(z**2 * float(v) / target**2) for v in own.each], dtype=np.int64)
+        each = np.array([_answers(z**2 * float(v), target) for v in own.each], dtype=np.int64)
     return PlanRow(
         channel=channel, n=n, n_open=n_open,
         factor=criterion[0] / criterion[1] if criterion[1] > 0 else math.inf if criterion[0] > 0 else 1.0,
@@ -146,7 +147,11 @@ def _variance(moments: SecondMoments, shares: Floats | None) -> _Variance:
     return _Variance(each, float(moments.total @ w - w @ w))
 
 
-def _whole(needed: float) -> int:
+def _answers(variance: float, target: float) -> int:
+    """The number of answers whose mean, each of that variance, has the standard deviation `target`."""
+    needed = variance / target**2 if target**2 > 0 else math.inf
+    if needed > MOST_ANSWERS:
+        raise ParameterError(f"To know shares to {target:g} takes more than 2^53 answers; ask for less.", target=target)
     return max(1, math.ceil(needed * (1 - 1e-12)))  # a whole number stays one in spite of rounding
 
 

@@ -18,8 +18,8 @@ from reticent.errors import ParameterError
 from reticent.intervals import check_level
 from reticent.measures.prior import as_prior
 from reticent.mechanisms import binary_dummy, fixed_size, randomized_response, ternary_dummy, uniform_subset
-from reticent.planning.one_channel import Asked, PlanRow, plan_row
-from reticent.planning.text import aligned, points, times
+from reticent.planning.one_channel import MOST_ANSWERS, Asked, PlanRow, plan_row
+from reticent.planning.text import aligned, points, reached, times
 from reticent.precision import ILL_CONDITIONED
 
 IN_WORDS = {"maximum_likelihood": "maximum likelihood", "moments": "the moments estimate"}
@@ -46,9 +46,9 @@ class Plan:
         """What the plan says, in a sentence."""
         first, last = self.rows[0], self.rows[-1]
         worst = "" if self.shares is not None else ", whatever the shares are"
-        openly = f"{points(first.half_width_open.max())} points" if self.asked == "n" else f"{first.n_open:,}"
+        openly = f"{reached(first.half_width_open.max())} points" if self.asked == "n" else f"{first.n_open:,}"
         if self.asked == "n":
-            widths = [f"±{points(row.half_width.max())}" for row in (first, last)]
+            widths = [f"±{reached(row.half_width.max())}" for row in (first, last)]
             if len(self.rows) > 1:
                 return (
                     f"With {first.n:,} answers every share is known to {widths[0]} points with {first.name}, to {widths[1]} "
@@ -72,7 +72,7 @@ class Plan:
         """The sentence as a picture has room for it."""
         first, last = self.rows[0], self.rows[-1]
         if self.asked == "n":
-            widths = [points(row.half_width.max()) for row in (first, last)]
+            widths = [reached(row.half_width.max()) for row in (first, last)]
             if len(self.rows) > 1:
                 return f"With {first.n:,} answers ±{widths[0]} to ±{widths[1]} points, by what a report gives away"
             return f"{first.n:,} answers give ±{widths[0]} points, as {first.worth:,.0f} open answers do"
@@ -146,14 +146,33 @@ class Plan:
             yield "Counted with the moments estimate; for many answers maximum likelihood is at least as exact."
         else:
             yield self._other_estimator(row)
-        if row.half_width.max() >= TOO_WIDE:
-            yield "So few answers say next to nothing about the shares."
+        yield from self._useless()
         for bad in self.rows:
             if bad.condition_number > ILL_CONDITIONED:
                 yield (
                     f"Warning: {bad.name} has condition number {bad.condition_number:.1e}; some differences between shares "
                     "hardly change the reports."
                 )
+
+    def _useless(self) -> Iterator[str]:
+        """Which of the channels leave single shares unknown, if any."""
+        largest = 1 / len(self.domain) if self.shares is None else max(self.shares)
+        useless = [row for row in self.rows if row.half_width.max() >= min(TOO_WIDE, largest)]
+        if not useless:
+            return
+        half = float(useless[0].half_width.max())
+        which = "" if len(useless) == len(self.rows) else f", with {useless[0].name}"
+        if which and len(useless) > 1:
+            which += f" and {len(useless) - 1} more"
+        if half >= TOO_WIDE:
+            yield f"Warning{which}: so few answers say next to nothing about the shares."
+        else:
+            average = self.shares is None
+            yield (
+                f"Warning{which}: ±{reached(half)} points is more than {'an average' if average else 'the largest expected'} "
+                f"share ({points(largest)}): useless for single categories"
+                f"{', except those far above the average' if average else ''}."
+            )
 
     def _other_estimator(self, row: PlanRow) -> str:
         if len(row.variances) == 1:
@@ -162,7 +181,7 @@ class Plan:
         if self.asked == "n":
             z = float(norm.ppf(0.5 + self.confidence_level / 2))
             half = z * math.sqrt(float(row.variances[other].max()) / row.n)
-            return f"Counted with {IN_WORDS[row.estimator]}; {IN_WORDS[other]} gives ±{points(half)} points."
+            return f"Counted with {IN_WORDS[row.estimator]}; {IN_WORDS[other]} gives ±{reached(half)} points."
         return f"Counted with {IN_WORDS[row.estimator]}; {IN_WORDS[other]} needs {row.n_by_estimator[other]:,} answers."
 
     def to_json(self) -> dict[str, Any]:
@@ -273,8 +292,8 @@ def _asked(n: int | None, half_width: float | None, rms: float | None) -> tuple[
             f"Give one of n, half_width and rms; got {', '.join(given) or 'none'}. For example half_width=0.03 for ±3 points."
         )
     if n is not None:
-        if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
-            raise ParameterError(f"n is {n!r}; allowed are whole numbers of answers from 1.", n=n)
+        if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= n <= MOST_ANSWERS:
+            raise ParameterError(f"n is {n!r}; allowed are whole numbers of answers from 1 to 2^53.", n=n)
         return "n", float(n)
     name: Asked = "half_width" if rms is None else "rms"
     value = given[name]

@@ -21,6 +21,15 @@ def points(share: float) -> str:
     return f"{100 * share:.3g}" if share < 9.995 else f"{100 * share:,.0f}"
 
 
+def reached(share: float) -> str:
+    """A precision as percentage points with three significant digits, zeros at the end as well.
+
+    >>> reached(0.12), reached(0.1187), reached(0.03), reached(1.5)
+    ('12.0', '11.9', '3.00', '150')
+    """
+    return f"{100 * share:#.3g}".removesuffix(".") if share < 9.995 else f"{100 * share:,.0f}"
+
+
 def times(factor: float) -> str:
     """How many times as many answers as without privacy.
 
