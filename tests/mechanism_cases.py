@@ -22,6 +22,9 @@ DOUBTFUL = rt.Table.from_matrix(question(3), [[0.6, 0.3, 0.1], [0.4, 0.7, 0.9]])
 
 STAR = {("a", "b"): "1/3", ("a", "c"): "1/3", ("a", "d"): "1/3", ("b", "c", "d"): "2/3"}
 
+NUMBER = rt.Numbers("x", 0, 5, edges=[1, 2, 3, 4])
+MASSES = [0.1, 0.2, 0.3, 0.3, 0.1]
+
 CASES: dict[str, rt.Channel] = {
     **{f"uniform_subset({p})": rt.uniform_subset(question(p)) for p in (4, 5, 6)},
     **{f"fixed_size({p}, {k})": rt.fixed_size(question(p), k) for p, k in ((3, 2), (4, 2), (5, 3), (6, 2), (4, 4))},
@@ -53,6 +56,11 @@ CASES: dict[str, rt.Channel] = {
     "product": rt.Product([rt.fixed_size(question(3), 2), rt.randomized_response(other(2), 1.0)]),
     "product with a composition": rt.Product([rt.binary_dummy(question(2), 0.8, "uniform"), rt.binary_dummy(other(2))]),
     "product of subsets": rt.Product([rt.uniform_subset(question(4)), rt.fixed_size(other(3), 2)]),
+    "case_one": rt.case_one(NUMBER, [1, 2, 4, 3]),
+    "random_ranges": rt.random_ranges(NUMBER, 3, [1, 2, 4, 3]),
+    "ring": rt.ring(NUMBER, 0.2, pilot=MASSES),
+    "selective ring": rt.selective(rt.ring(NUMBER, 0.2, pilot=MASSES), 0.5, pilot=MASSES),
+    "lazy case_one with acceptable numbers": rt.lazy(rt.case_one(NUMBER, acceptable=(1, 3)), 0.5),
 }
 
 UNIDENTIFIABLE = {"no_response", "fixed_size(4, 4)", "table from a matrix", "table then table"}
