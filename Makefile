@@ -21,9 +21,11 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks.draw
 	$(BIN)/python -m benchmarks.tally
 	$(BIN)/python -m benchmarks.mle
+	$(BIN)/python -m benchmarks.npmle
 
 reproduce: $(VENV)/.installed-test
 	$(BIN)/python -m reproductions.subset_privacy
+	$(BIN)/python -m reproductions.interval_privacy
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache

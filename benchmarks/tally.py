@@ -95,19 +95,16 @@ def measure(path: str, way: str, case: str) -> dict[str, Any]:
     """What one process found: the least seconds, the integers as a digest, and its peak memory in bytes."""
     question, by = case.split()[0], CASES[case]
     pa.array([0])  # imports pandas where it is installed, once and not per report
-    seconds, memory, digests = [], 0, set()
+    engine = next((name for name in ENGINES if name == way), None)
+    seconds, memory, digest = [], 0, ""
     for _ in range(ROUNDS):
         start = process_time()
-        engine = next((name for name in ENGINES if name == way), None)
         counted = counted_by_reticent(path, engine, question, by) if engine else counted_by_sql(path, question, by)
         seconds.append(process_time() - start)
-        memory = memory or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        digests.add(hashlib.sha256(json.dumps(integers(counted), sort_keys=True).encode()).hexdigest())
-    return {
-        "seconds": min(seconds),
-        "digests": sorted(digests),
-        "memory": memory * (1 if sys.platform == "darwin" else 1024),
-    }
+        if not digest:
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+            digest = hashlib.sha256(json.dumps(integers(counted), sort_keys=True).encode()).hexdigest()
+    return {"seconds": min(seconds), "digest": digest, "memory": memory}
 
 
 def in_a_process(*arguments: str) -> str:
@@ -125,7 +122,7 @@ def compare(path: str, n: int) -> bool:
         line = "".join(
             f"{least[way]:9.2f} ns{least[way] / least['plain']:8.2f}x{found[way]['memory'] / 1e6:6.0f}" for way in WAYS
         )
-        same = len({digest for run in found.values() for digest in run["digests"]}) == 1
+        same = len({run["digest"] for run in found.values()}) == 1
         small = max(found[way]["memory"] for way in ENGINES) < MOST_MEMORY
         print(
             f"{case:22}{line}{'' if same else '  DIFFERENT INTEGERS'}{'' if small else '  TOO MUCH MEMORY'}", flush=True

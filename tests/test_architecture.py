@@ -18,20 +18,26 @@ PACKAGE = ROOT / "src" / "reticent"
 # A module imports only from lines above its own, or from its own line.
 ORDER = [
     {"errors"},
+    {"quadrature"},
     {"domain"},
+    {"anchors"},
     {"keys"},
     {"choose"},
     {"bulk", "rows"},
     {"reports"},
     {"channel"},
     {"measures", "mechanisms"},
+    {"coverage"},
     {"intersection"},
     {"repetitions"},
     {"ledger"},
     {"tallies"},
     {"likelihood", "precision"},
+    {"censoring"},
     {"intervals", "plots"},
     {"results"},
+    {"thresholds"},
+    {"distributions"},
     {"estimators"},
     {"planning"},
     {"design"},
@@ -54,7 +60,11 @@ ALLOWED = {
     "pandas": set(),
 }
 # Optional or heavy libraries that one method needs, and only when somebody calls it.
-INSIDE_A_FUNCTION = {("reports", "__arrow_c_array__", "pyarrow"), ("results", "to_frame", "pandas")}
+INSIDE_A_FUNCTION = {
+    ("reports", "__arrow_c_array__", "pyarrow"),
+    ("results", "to_frame", "pandas"),
+    ("distributions", "to_frame", "pandas"),
+}
 
 
 def modules() -> list[Path]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
 
 import cvxpy
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2
+from scipy.stats import binom, chi2, multinomial
 
 import reticent as rt
 from reticent.errors import EstimateError, ParameterError, TallyError
 from reticent.precision import information
 from reticent.results import Shares
+from reticent.tallies.overlap import chance_of_equality
 from tests.mechanism_cases import other, question
 
 ESTIMATORS: tuple[Callable[..., Shares], ...] = (rt.moments, rt.maximum_likelihood, rt.one_step)
@@ -83,8 +87,9 @@ def test_precision_of_waves_read_together_is_that_of_theory(estimator: Callable[
         theory = np.linalg.inv(pooled) - np.outer(TRUTH, TRUTH) / sum(n)
     centres, hits = [], np.zeros(5)
     for tallies in zip(*waves, strict=True):
-        interval = estimator(*tallies).confidence_interval(method="wald")
-        centres.append((interval.low + interval.high) / 2)
+        shares = estimator(*tallies)
+        interval = shares.confidence_interval(method="wald")
+        centres.append(shares.probabilities if shares.unconstrained is None else shares.unconstrained)
         hits += (interval.low <= TRUTH) & (TRUTH <= interval.high)
     ratio = (replicates - 1) * np.var(centres, axis=0, ddof=1) / np.diag(theory)
     assert (ratio > chi2.ppf(1e-8, replicates - 1)).all() and (ratio < chi2.isf(1e-8, replicates - 1)).all()
@@ -130,8 +135,9 @@ def test_tallies_of_different_questions_are_refused() -> None:
     for estimator in ESTIMATORS:
         with pytest.raises(EstimateError, match="different domains"):
             estimator(wave, elsewhere)
+    later = simulated(WAVES[0], TRUTH, 100, 1, seed=2)[0]
     with pytest.raises(EstimateError, match="take one tally"):
-        rt.maximum_likelihood(wave, wave).confidence_interval(method="clopper-pearson")
+        rt.maximum_likelihood(wave, later).confidence_interval(method="clopper-pearson")
 
 
 # --- groups --------------------------------------------------------------------------------------------------------
@@ -180,6 +186,137 @@ def test_differences_that_do_not_hold_are_refused() -> None:
     empty = rt.tally(rt.full_response(question(5)).draw_many(list("aabb"), seed=1))
     with pytest.raises(EstimateError, match="moments estimates"):
         rt.maximum_likelihood(empty).combine({"c": 1}, minus=rt.maximum_likelihood(two))
+
+
+PEOPLE = {"letter": list("aabbcdde") * 180, "digit": list("01201201") * 180}
+COLUMNS = {
+    "letter": WAVES[0].draw_many(PEOPLE["letter"], seed=1),
+    "digit": rt.fixed_size(other(3), 2).draw_many([*PEOPLE["digit"][:-40], *[None] * 40], seed=2, missing="skip"),
+}
+BY_SUPPORT = rt.tally_columns(COLUMNS, sets=[("letter", "digit"), ("letter", "letter")])
+BY_PATTERNS = rt.tally(rt.joint_reports(COLUMNS))
+
+
+@pytest.mark.parametrize(
+    ("one", "other_way"),
+    [
+        (rt.moments(BY_SUPPORT, columns=("letter",)), rt.moments(BY_SUPPORT, columns=("letter",))),
+        (rt.moments(BY_SUPPORT, columns=("letter",)), rt.moments(BY_SUPPORT, columns=["letter"], form="affine")),
+        (rt.moments(BY_SUPPORT).margin("letter"), rt.moments(BY_SUPPORT, columns=("letter",))),
+        (rt.moments(BY_SUPPORT), rt.moments(BY_PATTERNS)),
+        (rt.moments(BY_SUPPORT), rt.maximum_likelihood(BY_PATTERNS)),
+        (rt.moments(BY_SUPPORT).margin("digit"), rt.moments(BY_PATTERNS).margin("digit")),
+        (rt.moments(BY_SUPPORT, columns=("digit",)), rt.one_step(rt.tally(COLUMNS["digit"]))),
+        (rt.moments(BY_SUPPORT, columns=("letter",)), rt.moments(rt.tally(COLUMNS["letter"], kind="support"))),
+        (rt.moments(BY_PATTERNS).margin("digit"), rt.moments(rt.tally(COLUMNS["digit"]))),
+        (rt.moments(rt.tally(COLUMNS["letter"])), rt.one_step(rt.tally(COLUMNS["letter"]))),
+        (rt.moments(rt.tally(COLUMNS["letter"])), rt.moments(rt.tally(COLUMNS["letter"], weights=np.ones(1440)))),
+    ],
+)
+def test_the_same_reports_on_both_sides_of_a_difference_are_told(one: Shares, other_way: Shares) -> None:
+    weights = np.eye(len(one.domain))[0]
+    for mine, theirs in ((one, other_way), (other_way, one)):
+        with pytest.raises(EstimateError, match="same reports"):
+            mine.combine(weights, minus=theirs)
+
+
+def test_the_same_reports_through_a_table_without_support_rates_are_told() -> None:
+    columns = {
+        name: rt.Table.from_matrix(question, [[0.7, 0.2, 0.1], [0.2, 0.7, 0.2], [0.1, 0.1, 0.7]]).draw_many(
+            question.categories * 300, seed=name
+        )
+        for name, question in (("letter", question(3)), ("digit", other(3)))
+    }
+    joint = rt.moments(rt.tally(rt.joint_reports(columns)))
+    with pytest.raises(EstimateError, match="same reports"):
+        joint.margin("letter").combine({"a": 1}, minus=rt.moments(rt.tally(columns["letter"])))
+
+
+def test_reports_given_twice_to_an_estimator_are_refused(tmp_path: Path) -> None:
+    wave, later = (simulated(WAVES[0], TRUTH, 300, 1, seed=seed)[0] for seed in (1, 2))
+    rt.save(wave, tmp_path / "wave.parquet")
+    loaded = rt.load(tmp_path / "wave.parquet")
+    assert isinstance(loaded, rt.PatternTally)
+    for estimator in ESTIMATORS:
+        assert estimator(wave, later).n == 600
+        for twice in ((wave, wave), (wave, loaded), (later, wave, loaded)):
+            with pytest.raises(EstimateError, match="given twice.*one \\+ other"):
+                estimator(*twice)
+        assert estimator(wave + loaded).n == 600, "people who are said to be different"
+    weights = np.linspace(1, 2, 1440)
+    heavy, same = (rt.tally(COLUMNS["letter"], weights=weights) for _ in range(2))
+    for tallies in ((heavy, same), (BY_SUPPORT, BY_PATTERNS)):
+        with pytest.raises(EstimateError, match="given twice"):
+            rt.moments(*tallies)
+    assert rt.moments(heavy, rt.tally(COLUMNS["letter"], weights=weights[::-1])).n == 2880, (
+        "other weights, other people"
+    )
+    with pytest.raises(EstimateError, match="given twice"):
+        rt.moments(BY_SUPPORT, BY_SUPPORT, columns=("letter",))
+
+
+def test_small_counts_and_two_kinds_of_reports_may_be_equal_by_chance() -> None:
+    coin = rt.randomized_response(question(2), 1.0)
+
+    def week(no: int, yes: int) -> rt.PatternTally:
+        return rt.PatternTally.from_counts(coin, {0: no, 1: yes})
+
+    for estimator in ESTIMATORS:
+        assert estimator(week(40, 60), week(40, 60)).n == 200
+        small = week(40, 60)
+        with pytest.raises(EstimateError, match="given twice"):
+            estimator(small, small)
+        with pytest.raises(EstimateError, match="given twice"):
+            estimator(week(41, 60), week(41, 60))
+        assert estimator(rt.PatternTally.empty(coin), rt.PatternTally.empty(coin), small).n == 100
+    # Two groups of 1,000 agree by chance in 1.8 % of surveys: their difference is 0, with the error of a difference.
+    with pytest.warns(UserWarning, match="equal counts"):
+        difference = rt.moments(week(400, 600)).combine({"a": 1}, minus=rt.moments(week(400, 600)))
+    alone = rt.moments(week(400, 600)).combine({"a": 1})
+    assert difference.value == 0 and difference.standard_error == pytest.approx(2**0.5 * alone.standard_error)
+    one, other_way = rt.PatternTally.from_counts(coin, {0: 1}), rt.PatternTally.from_counts(coin, {0: 1})
+    with pytest.warns(UserWarning, match="equal counts"):
+        assert rt.moments(one).combine({"a": 1}, minus=rt.moments(other_way)).value == 0
+
+
+def test_the_chance_of_equal_counts_is_about_right() -> None:
+    """Against the exact chance that a second sample of the same law gives the same counts as a typical first one."""
+    law, n = np.array([0.4, 0.3, 0.2, 0.1]), 200
+    table = rt.Table.from_matrix(question(4), np.tile(law[:, None], 4))
+    tally = rt.PatternTally.from_counts(table, dict(enumerate((law * n).astype(int).tolist())))
+    exact = multinomial.pmf(law * n, n, law)
+    found = chance_of_equality(tally, rt.PatternTally.from_counts(table, tally.to_dict()))
+    assert found is not None and exact / 3 < found < 3 * exact
+    assert chance_of_equality(tally, rt.PatternTally.from_counts(table, {0: 81, 1: 59, 2: 40, 3: 20})) is None
+
+
+def test_weights_of_a_combination_are_finite_numbers() -> None:
+    shares = rt.moments(simulated(WAVES[0], TRUTH, 200, 1, seed=1)[0])
+    wrong: Any
+    for wrong in (np.nan, np.inf, "x", "0.5", None, [1], 10**400, 1j):
+        for weights in ({"a": wrong}, [wrong, 0, 0, 0, 0], (0, 0, wrong, 0, 0)):
+            with pytest.raises(ParameterError, match="finite weights"):
+                shares.combine(weights)
+    for wrong in ("aaaaa", 3, None, [1, 0], np.ones((5, 2))):
+        with pytest.raises(ParameterError, match="weights"):
+            shares.combine(wrong)
+    with pytest.raises(ParameterError, match="minus is a"):
+        shares.combine({"a": 1}, minus=cast("Any", 0.3))
+    mask = np.array([True, False, False, True, False])
+    assert shares.combine(mask).value == pytest.approx(shares.combine({"a": Fraction(1), "d": 1.0}).value)
+
+
+def test_labels_of_groups_are_those_of_files() -> None:
+    reports = WAVES[0].draw_many(list("abcde"), seed=1)
+    for column in (["x", None, "x", float("nan"), ""], np.array(["x", None, "x", np.nan, ""], dtype=object)):
+        assert {group: one.n for group, one in rt.tally_by(reports, {"g": column}).groups.items()} == {
+            ("",): 3, ("x",): 2,
+        }  # fmt: skip
+    for wrong in ("abcde", b"abcde", 5, None):
+        with pytest.raises(TallyError, match="single value"):
+            rt.tally_by(reports, {"g": cast("Any", wrong)})
+    with pytest.raises(TallyError, match="must be numbers"):
+        rt.tally(reports, weights=[2**2000] * 5)
 
 
 def test_many_categories_keep_the_error_of_each_share_and_of_its_difference() -> None:

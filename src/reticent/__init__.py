@@ -4,21 +4,24 @@ A mechanism is a channel P(z | x); a report is one draw from it; a tally is coun
 read through its channel, with its uncertainty; leakage is a number computed from a prior and a channel.
 """
 
-from reticent import errors, mechanisms
+from reticent import anchors, coverage, errors, mechanisms, thresholds
 from reticent.channel import (
     Channel,
     Composition,
     Product,
+    Ranges,
     Subset,
     Table,
     channel_from_json,
     joint_reports,
     then,
 )
+from reticent.coverage import coverage_by_cell, coverage_by_report, mean_coverage
 from reticent.design import Design
-from reticent.domain import Categorical, ProductDomain
+from reticent.distributions import Distribution, Moment, ReportCoverage, TalliedDistribution
+from reticent.domain import Categorical, Numbers, ProductDomain
 from reticent.engines import load, save
-from reticent.estimators import maximum_likelihood, moments, one_step
+from reticent.estimators import distribution, maximum_likelihood, moments, npmle, npmle_on_edges, one_step
 from reticent.intervals import ConfidenceInterval
 from reticent.ledger import Ledger, Recoding, Register, memoised_draw
 from reticent.measures import (
@@ -37,6 +40,7 @@ from reticent.measures import (
 )
 from reticent.mechanisms import *
 from reticent.mechanisms.explicit import complete
+from reticent.mechanisms.selections import coin_given_silence, ignorable_rho, lowest_rate
 from reticent.planning import Plan, PlanRow, Simulation, plan, simulate
 from reticent.precision import asymptotic_covariance
 from reticent.repetitions import Repetition, candidates, posterior, repetition
@@ -52,17 +56,22 @@ __all__ = [
     "Composition",
     "ConfidenceInterval",
     "Design",
+    "Distribution",
     "GroupedTally",
     "Leakage",
     "Ledger",
+    "Moment",
+    "Numbers",
     "PatternTally",
     "Plan",
     "PlanRow",
     "Product",
     "ProductDomain",
-    "Repetition",
+    "Ranges",
     "Recoding",
     "Register",
+    "Repetition",
+    "ReportCoverage",
     "Reports",
     "Scalar",
     "Shares",
@@ -70,25 +79,37 @@ __all__ = [
     "Subset",
     "SupportTally",
     "Table",
+    "TalliedDistribution",
     "WeightedTally",
+    "anchors",
     "asymptotic_covariance",
     "candidates",
     "channel_from_json",
+    "coin_given_silence",
     "complete",
+    "coverage",
+    "coverage_by_cell",
+    "coverage_by_report",
+    "distribution",
     "errors",
+    "ignorable_rho",
     "joint_reports",
     "ldp_delta",
     "ldp_epsilon",
     "leakage",
     "load",
     "log_lift",
+    "lowest_rate",
     "marginal",
     "maximal_leakage",
     "maximum_likelihood",
+    "mean_coverage",
     "memoised_draw",
     "min_entropy_leakage",
     "moments",
     "mutual_information",
+    "npmle",
+    "npmle_on_edges",
     "one_step",
     "pinned_chances",
     "plan",
@@ -102,6 +123,7 @@ __all__ = [
     "tally_by",
     "tally_columns",
     "then",
+    "thresholds",
 ]
 # A new mechanism is exported by its own package and needs no line here.
 __all__ += mechanisms.__all__

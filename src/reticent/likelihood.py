@@ -147,7 +147,7 @@ def _start(start: ArrayLike | None, n_categories: int) -> Floats:
 
 def _maximise(problem: _Problem, n: float, point: _Point, step_limit: int = STEP_LIMIT) -> Fit:
     steps, one_at_a_time = 0, False
-    while not _finished(point.gap, n) and steps < step_limit:
+    while not finished(point.gap, n) and steps < step_limit:
         columns = _working_set(point, one_at_a_time)
         target = _newton_target(problem, point, columns)
         full = problem.at(target)
@@ -163,13 +163,14 @@ def _maximise(problem: _Problem, n: float, point: _Point, step_limit: int = STEP
         log_likelihood=n * point.mean_log,
         gap=point.gap,
         shortfall=n * float(np.log1p(point.gap)),
-        converged=_finished(point.gap, n),
+        converged=finished(point.gap, n),
         steps=steps,
         multipliers=point.multipliers,
     )
 
 
-def _finished(gap: float, n: float) -> bool:
+def finished(gap: float, n: float) -> bool:
+    """Is the log-likelihood of n reports within 1e-6 of its maximum, or the gap at the limit of the numbers?"""
     return n * float(np.log1p(gap)) <= SHORTFALL or gap <= SMALLEST_GAP
 
 
