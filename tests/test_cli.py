@@ -377,7 +377,8 @@ def test_a_killed_run_leaves_complete_reports_or_none(place: Path, ending: str) 
             process.kill()
         if Path(f"out.{ending}").exists():
             counted = ok("tally", f"out.{ending}", "--column", "party", "-o", "counted.parquet", "--json")
-            assert json.loads(counted.stdout) and rt.load("counted.parquet").n == rows  # type: ignore[union-attr]
+            found = rt.load("counted.parquet")
+            assert json.loads(counted.stdout) and isinstance(found, rt.PatternTally) and found.n == rows
 
 
 def test_support_counts_and_weights_go_the_whole_way(place: Path) -> None:
