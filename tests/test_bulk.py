@@ -26,7 +26,7 @@ Sizes = Mapping[int, int] | Literal["uniform"]
 
 def law(n_categories: int, x: int, sizes: Sizes, contains: bool) -> dict[int, Fraction]:
     """P(mask | x) written out from the definition, subset by subset."""
-    weights = dict.fromkeys(range(2, n_categories - 1), 1) if sizes == "uniform" else dict(sizes)  # type: ignore[arg-type]
+    weights = dict.fromkeys(range(2, n_categories - 1), 1) if sizes == "uniform" else dict(sizes)
     masses: dict[int, Fraction] = {}
     others = [j for j in range(n_categories) if j != x]
     for size, weight in weights.items():
@@ -77,11 +77,11 @@ def test_answers_in_one_column_keep_their_own_law() -> None:
     rng = np.random.default_rng(5)
     codes, contains = rng.integers(0, 5, 200_000), rng.random(200_000) < 0.5
     for sizes in ("uniform", {2: 1, 3: 4}):
-        masks = subset_masks(codes, 5, Words(seed=8), sizes, contains)  # type: ignore[arg-type]
+        masks = subset_masks(codes, 5, Words(seed=8), sizes, contains)
         for x in range(5):
             for holds in (True, False):
                 chosen = masks[(codes == x) & (contains == holds)]
-                assert_follows(chosen, law(5, x, sizes, holds))  # type: ignore[arg-type]
+                assert_follows(chosen, law(5, x, sizes, holds))
 
 
 @pytest.mark.parametrize("n_categories", [12, 16, 17, 33, 63, 64, 65, 72, 130])
@@ -267,7 +267,7 @@ def test_impossible_draws_are_refused_without_naming_an_answer() -> None:
         with pytest.raises(ParameterError):
             subset_masks(one, 5, words, sizes, contains)
     with pytest.raises(ParameterError, match="uniform"):
-        subset_masks(one, 5, words, "half")  # type: ignore[arg-type]
+        subset_masks(one, 5, words, "half")
     with pytest.raises(ParameterError, match="sum to"):
         inverse_cdf(one, [[1], [1]], 3, words)
 

@@ -104,7 +104,7 @@ def test_bern_compares_bytes_with_the_threshold(threshold: int) -> None:
     for r in {0, threshold - 1, threshold, threshold + 1, WORD - 1}:
         if 0 <= r < WORD:
             stream = iter(r.to_bytes(8, "big"))
-            source = ByteSource(lambda n, stream=stream: bytes(next(stream) for _ in range(n)))  # type: ignore[misc]
+            source = ByteSource(lambda n, stream=stream: bytes(next(stream) for _ in range(n)))
             assert source.bern(threshold) == (r < threshold)
 
 
@@ -179,7 +179,7 @@ def test_bulk_below_uses_each_word_exactly() -> None:
     """All 65,536 words, less those drawn again, land equally often on each of 200 integers."""
 
     class Every(Words):
-        def u16(self, n: int) -> np.ndarray:  # type: ignore[type-arg]
+        def u16(self, n: int) -> np.ndarray:
             return np.arange(n, dtype=np.uint16)
 
     kept, again = Every(seed=0)._scaled(200, 2**16)
@@ -199,7 +199,7 @@ def test_bulk_bern_has_its_rate(share: float) -> None:
 
 def test_bulk_bern_decides_ties_by_the_bits_that_follow() -> None:
     class Tied(Words):
-        def u16(self, n: int) -> np.ndarray:  # type: ignore[type-arg]
+        def u16(self, n: int) -> np.ndarray:
             return np.full(n, 7, dtype=np.uint16)
 
     threshold = (7 << 48) + 2**46

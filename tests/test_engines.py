@@ -52,7 +52,7 @@ def write_people(path: Path, n: int = 500) -> Path:
 
 
 def design(missing: str = "skip") -> Design:
-    return Design({"party": rt.uniform_subset(PARTY)}, missing)  # type: ignore[arg-type]
+    return Design({"party": rt.uniform_subset(PARTY)}, missing)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

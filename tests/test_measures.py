@@ -334,7 +334,7 @@ def test_a_prior_that_is_not_a_distribution_is_refused(prior: object) -> None:
 def test_refusals() -> None:
     channel = uniform_subset(domain(4))
     with pytest.raises(ParameterError, match="unit"):
-        mutual_information(channel, FOUR, "bytes")  # type: ignore[arg-type]
+        mutual_information(channel, FOUR, "bytes")
     with pytest.raises(ParameterError, match="epsilon"):
         ldp_delta(channel, -1)
     with pytest.raises(ParameterError, match="n_draws"):

@@ -81,6 +81,7 @@ LAWS: list[Callable[[rt.Channel], None]] = [
 @pytest.mark.parametrize("channel", CASES.values(), ids=CASES.keys())
 def test_ranges_keep_the_laws_of_channels(channel: rt.Channel, law: Callable[[rt.Channel], None]) -> None:
     # False alarms of the draws: counted in test_channels.
+    assert channel.n_reports == len({*integers_from_keys(channel.keys())}) > 0
     law(channel)
 
 

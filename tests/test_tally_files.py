@@ -267,10 +267,13 @@ CHANGES: Mapping[str, Callable[[pa.Table], pa.Table]] = {
 }
 
 
-def refused(path: Path) -> None:
-    with pytest.raises(FileFormatError) as caught:
+def refused(path: Path) -> bool:
+    """Whether reading the file ends in one line that names it."""
+    try:
         read_tally(path)
-    assert "\n" not in str(caught.value) and path.name in str(caught.value)
+    except FileFormatError as fault:
+        return "\n" not in str(fault) and path.name in str(fault)
+    return False
 
 
 def rewritten(path: Path, table: pa.Table, document: object) -> Path:
@@ -281,14 +284,14 @@ def rewritten(path: Path, table: pa.Table, document: object) -> Path:
 @pytest.mark.parametrize("change", [*CHANGES])
 def test_every_change_of_the_rows_is_noticed(change: str, tally: Path) -> None:
     table, document = opened(tally)
-    refused(rewritten(tally, CHANGES[change](table), document))
+    assert refused(rewritten(tally, CHANGES[change](table), document))
 
 
 def test_every_row_that_is_dropped_is_noticed(tally: Path) -> None:
     table, document = opened(tally)
     for row in range(len(table)):
         left = [i for i in range(len(table)) if i != row]
-        refused(rewritten(tally, table.take(left), document))
+        assert refused(rewritten(tally, table.take(left), document))
 
 
 def test_another_channel_is_noticed(tally: Path) -> None:
@@ -296,14 +299,14 @@ def test_another_channel_is_noticed(tally: Path) -> None:
     race, town = rt.fixed_size(RACE.domain, 3), rt.Subset(TOWN.domain, ((35, 1),))
     foreign = {"race": race, "town": town, "race × sex": rt.Product([race, SEX])}
     other = foreign[rt.channel_from_json(document["channel"]).domain.name]
-    refused(rewritten(tally, table, {**document, "channel": other.to_json()}))
-    refused(rewritten(tally, table, {**document, "channel": other.to_json(), "digest": other.digest}))
+    assert refused(rewritten(tally, table, {**document, "channel": other.to_json()}))
+    assert refused(rewritten(tally, table, {**document, "channel": other.to_json(), "digest": other.digest}))
 
 
 @pytest.mark.parametrize("version", [3, 0, -1, 1, "2", True, None, 2.5, []], ids=str)  # 1 has none of these fields
 def test_another_version_is_noticed(version: object, tally: Path) -> None:
     table, document = opened(tally)
-    refused(rewritten(tally, table, {**document, "version": version}))
+    assert refused(rewritten(tally, table, {**document, "version": version}))
 
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -330,11 +333,11 @@ def test_every_change_of_the_description_is_noticed(tally: Path) -> None:
                 inner = inner[key]
             inner[last] = junk
             if changed != document:
-                refused(rewritten(tally, table, changed))
+                assert refused(rewritten(tally, table, changed))
         del inner[last]
-        refused(rewritten(tally, table, changed))
-        refused(rewritten(tally, table, {**document, "more": 1}))
-    refused(rewritten(tally, table, []))
+        assert refused(rewritten(tally, table, changed))
+        assert refused(rewritten(tally, table, {**document, "more": 1}))
+    assert refused(rewritten(tally, table, []))
 
 
 def test_the_mark_of_a_seed_stays_and_cannot_be_taken_off(tally: Path, tmp_path: Path) -> None:
@@ -343,14 +346,14 @@ def test_the_mark_of_a_seed_stays_and_cannot_be_taken_off(tally: Path, tmp_path:
     assert all(part.simulated for part in parts)
     table, document = opened(tally)
     assert document.pop("simulated") is True
-    refused(rewritten(tally, table, document))
-    refused(rewritten(tally, table, {**document, "simulated": False}))
+    assert refused(rewritten(tally, table, document))
+    assert refused(rewritten(tally, table, {**document, "simulated": False}))
     assert isinstance(parts[0], (rt.PatternTally, rt.SupportTally, rt.WeightedTally))
     real = replace(parts[0], simulated=False)
     write_tally(real, tally)  # such a file is what it was before there was a mark
     found, (table, document) = read_tally(tally), opened(tally)
     assert isinstance(found, Tally) and found == real and not found.simulated and "simulated" not in document
-    refused(rewritten(tally, table, {**document, "simulated": True}))
+    assert refused(rewritten(tally, table, {**document, "simulated": True}))
 
 
 @pytest.mark.parametrize("engine", ["arrow", "duckdb"])
@@ -376,7 +379,7 @@ def test_every_cut_is_noticed_and_no_damage_changes_a_count(tally: Path) -> None
     whole, written = tally.read_bytes(), read_tally(tally)
     for length in range(0, len(whole), max(1, len(whole) // 40)):
         tally.write_bytes(whole[:length])
-        refused(tally)
+        assert refused(tally)
     for place in range(0, len(whole), max(1, len(whole) // 150)):
         damaged = bytearray(whole)
         damaged[place] ^= 0x15

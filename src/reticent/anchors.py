@@ -79,57 +79,53 @@ class UniformAnchors:
 
 
 @dataclass(frozen=True)
-class LogisticAnchors:
+class _LocationScale:
+    """Anchors of a symmetric law on the whole line, moved and stretched."""
+
+    location: float = 0.0
+    scale: float = 1.0
+    mass: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(math.isfinite(self.location) and 0 < self.scale < math.inf, "a finite location and a scale above 0")
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    def _z(self, u: ArrayLike) -> Floats:
+        return np.asarray((np.asarray(u, dtype=np.float64) - self.location) / self.scale)
+
+
+@dataclass(frozen=True)
+class LogisticAnchors(_LocationScale):
     """Logistic anchors, density e^−z / (scale · (1 + e^−z)²) with z = (u − location) / scale.
 
     >>> LogisticAnchors(0, 1).cdf(0.0).item()
     0.5
     """
 
-    location: float = 0.0
-    scale: float = 1.0
-    mass: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require(math.isfinite(self.location) and 0 < self.scale < math.inf, "a finite location and a scale above 0")
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return -math.inf, math.inf
-
     def pdf(self, u: ArrayLike) -> Floats:
-        z = (np.asarray(u, dtype=np.float64) - self.location) / self.scale
+        z = self._z(u)
         return np.asarray(special.expit(z) * special.expit(-z) / self.scale)
 
     def cdf(self, u: ArrayLike) -> Floats:
-        return np.asarray(special.expit((np.asarray(u, dtype=np.float64) - self.location) / self.scale))
+        return np.asarray(special.expit(self._z(u)))
 
 
 @dataclass(frozen=True)
-class NormalAnchors:
+class NormalAnchors(_LocationScale):
     """Normal anchors with mean `location` and standard deviation `scale`.
 
     >>> NormalAnchors(0, 1).cdf(0.0).item()
     0.5
     """
 
-    location: float = 0.0
-    scale: float = 1.0
-    mass: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require(math.isfinite(self.location) and 0 < self.scale < math.inf, "a finite location and a scale above 0")
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return -math.inf, math.inf
-
     def pdf(self, u: ArrayLike) -> Floats:
-        z = (np.asarray(u, dtype=np.float64) - self.location) / self.scale
-        return np.asarray(np.exp(-(z**2) / 2) / (self.scale * math.sqrt(2 * math.pi)))
+        return np.asarray(np.exp(-(self._z(u) ** 2) / 2) / (self.scale * math.sqrt(2 * math.pi)))
 
     def cdf(self, u: ArrayLike) -> Floats:
-        return np.asarray(special.ndtr((np.asarray(u, dtype=np.float64) - self.location) / self.scale))
+        return np.asarray(special.ndtr(self._z(u)))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -25,18 +25,16 @@ class Composition(Channel, kind="composition"):
     first: Table
     second: Channel
     title: str = "composition"
+    domain: Categorical = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "domain", self.first.domain)
         if self.second.domain.categories != self.first.reports:
             raise ChannelError(
                 f"The first channel has {self.first.n_reports} reports, the second {self.second.n_categories} categories; "
                 "they must be the same labels in the same order.",
                 reports=self.first.reports,
             )
-
-    @property
-    def domain(self) -> Categorical:  # type: ignore[override]  # a property stands in for the field
-        return self.first.domain
 
     @property
     def name(self) -> str:

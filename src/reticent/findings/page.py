@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, SupportsFloat
 from urllib.parse import quote
 
 import numpy as np
@@ -379,10 +379,10 @@ def words(text: object) -> str:
 
 def number(value: object) -> float | None:
     """Return a finite number, or None for nothing, infinity ("inf" in JSON) and not-a-number."""
-    if value is None:
+    if not isinstance(value, (str, SupportsFloat)):
         return None
     try:
-        read = float(value)  # type: ignore[arg-type]
+        read = float(value)
     except (TypeError, ValueError):
         return None
     return read if math.isfinite(read) else None
