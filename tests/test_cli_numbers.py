@@ -61,6 +61,10 @@ def test_the_distribution_comes_back(options: list[str], name: str) -> None:
     assert "half are up to" in text and "could have given the same report" in text
 
 
+def test_a_floor_says_what_it_is_counted_in() -> None:
+    assert "equally common" in ok(*AGE, "--narrowest", "0.3").output
+
+
 def test_groups_are_named() -> None:
     tallied(by=("--by", "region"))
     text = ok("estimate", "age.parquet").stdout

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from reticent.channel import Channel
+from reticent.cli.terminal import note
 from reticent.distributions import TalliedDistribution
 from reticent.domain import Numbers
 from reticent.estimators import distribution
@@ -61,6 +62,11 @@ def ranges_channel(column: str, given: Mapping[str, Any], others: Mapping[str, A
         column, given["low"], given["high"], unit=given.get("unit", ""), step=given.get("step"), edges=edges
     )
     n_ranges = given.get("ranges", 2)
+    if "narrowest" in given or "silent_below" in given:
+        note(
+            "Shares of people are counted as if all cells between the edges were equally common. Where fewer people are, a range "
+            "holds less: put the edges where you expect equal numbers of people. `estimate` says what the ranges held."
+        )
     if "narrowest" in given:
         channel = ring(domain, given["narrowest"], n_ranges)
     else:
