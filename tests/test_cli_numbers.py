@@ -79,6 +79,22 @@ def test_shares_of_cells_leakage_and_findings_still_work() -> None:
     assert "(25, 35]" in Path("age.html").read_text(encoding="utf-8")
 
 
+def test_what_cannot_be_computed_is_said_beside_what_can() -> None:
+    ok("design", "--column", "pay", "--low", "0", "--high", "10000", "--edges", "500:9500:500", "--narrowest", "0.2")
+    text = ok("leakage", "design.json", "--answers", "3").stdout
+    assert "mutual information" in text and "What 3 answers reveal together was not computed" in text
+    (document,) = json.loads(ok("leakage", "design.json", "--answers", "3", "--json").stdout)
+    assert document["repetition"] is None
+
+
+def test_the_same_reports_in_two_files_are_not_two_surveys() -> None:
+    tallied()
+    ok("tally", "reports.parquet", "--engine", "duckdb", "-o", "again.parquet")
+    for command in ("estimate", "findings"):
+        result = run(command, "age.parquet", "again.parquet")
+        assert result.exit_code == 3 and "again.parquet and age.parquet hold the same reports" in result.output
+
+
 def test_a_number_outside_is_refused_without_being_shown() -> None:
     ok(*AGE)
     Path("wrong.csv").write_text("age\n33\n977\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,7 @@ from reticent.anchors import (
 from reticent.channel.cuts import IndependentCuts, ListedCuts, resolved
 from reticent.channel.ranges import Ranges, Selection
 from reticent.domain import Numbers
-from reticent.errors import ChannelError, DomainError, ParameterError
+from reticent.errors import ChannelError, DomainError, EstimateError, ParameterError
 from reticent.mechanisms.partitions import extended
 from reticent.mechanisms.ranges import case_one, random_ranges, ring
 from reticent.mechanisms.selections import coin_given_silence, ignorable_rho, lazy, lowest_rate, selective
@@ -176,3 +177,16 @@ def test_boundaries_joined_by_ranges_are_resolved() -> None:
 def test_the_number_of_cuts_is_bounded(n_cuts: Any) -> None:
     with pytest.raises(ChannelError, match="1 to 64"):
         IndependentCuts((1, 1), n_cuts)
+
+
+@pytest.mark.parametrize("acceptable", ["", [1], [1.5, 2], {}, [1, 2, 3]])
+def test_an_acceptable_range_changed_by_hand_is_refused(acceptable: Any) -> None:
+    document = case_one(NUMBER, acceptable=(1, 3)).to_json()
+    with pytest.raises(ChannelError):
+        rt.channel_from_json({**document, "acceptable": acceptable})
+
+
+@pytest.mark.parametrize(("low", "high"), [(-math.inf, math.inf), (-5, 9), (0, 2)])
+def test_reports_of_the_whole_grid_say_nothing(low: float, high: float) -> None:
+    with pytest.raises(EstimateError, match="says nothing"):
+        rt.npmle_on_edges([low], [high], [0, 1, 2])

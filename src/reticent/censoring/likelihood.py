@@ -123,6 +123,8 @@ def fit_on_edges(
             raise ReportError("Some intervals end between edges, or are points; give edges that hold every end.")
     first, stop = runs_on_edges(np.maximum(sets.low, grid[0]), np.minimum(sets.high, grid[-1]), grid)
     runs, counts = _rows(sets, first, stop, len(grid) - 1)
+    if nulls is None and (first == 0).all() and (stop == len(grid) - 1).all():
+        raise EstimateError("Every report is the whole domain: it says nothing. Use reports of narrower intervals.")
     dense, more = _nulls(nulls, null_weights, len(grid) - 1)
     return _maximise(_Reports(runs, counts, dense, more), grid[:-1], grid[1:], innermost=False)
 

@@ -432,6 +432,8 @@ class Ranges(Channel, kind="ranges"):
         if not isinstance(domain, Numbers):
             raise ChannelError("The document of ranges needs a domain of numbers.")
         acceptable, chosen = document.get("acceptable"), document.get("selection")
+        if acceptable is not None and (not isinstance(acceptable, list) or len(acceptable) != 2):
+            raise ChannelError("acceptable is a list of two cells, the first and the one after the last.")
         selection = None
         if chosen is not None:
             masses = tuple(integer_from_json(mass) for mass in chosen["masses"])

@@ -16,6 +16,7 @@ from reticent.cli.terminal import columns, print_json
 from reticent.design import Design
 from reticent.domain import ProductDomain
 from reticent.engines import read_tally
+from reticent.errors import ChannelError
 from reticent.intersection import MOST_ANSWERS
 from reticent.measures import Leakage, marginal, pinned_chances
 from reticent.measures import leakage as measure_leakage
@@ -49,14 +50,13 @@ def leakage(file: str, prior: str | None, answers: int | None, as_json: bool) ->
             )
             measured = measure_leakage(channel, known)
             parts = _by_part(measured)
-            repeated = None if answers is None else repetition(channel, answers, known, "bits")
+            repeated, told = _repeated(channel, answers, known)
         if as_json:
-            together = {} if repeated is None else {"repetition": repeated.to_json()}
-            documents.append({**measured.to_json(), **parts, **together})
+            documents.append({**measured.to_json(), **parts, **repeated})
         else:
             assumed = "estimated shares" if isinstance(known, Shares) else prior if prior else "equal shares"
             assumed = "equal shares" if assumed == "uniform" else assumed
-            lines = [measured.summary(), *_in_lines(parts), *(["", repeated.summary()] if repeated else [])]
+            lines = [measured.summary(), *_in_lines(parts), *told]
             click.echo("\n".join([*lines, "", f"Shares assumed: {assumed}.", ""]))
     if as_json:
         print_json(documents)
@@ -73,6 +73,17 @@ def _counted(file: str) -> Iterator[tuple[Channel, Tally]]:
     for one in different:
         tally = total.only(*one) if isinstance(total, SupportTally) else total
         yield tally.channel, tally
+
+
+def _repeated(channel: Channel, answers: int | None, known: Any) -> tuple[dict[str, Any], list[str]]:
+    """What several answers reveal, as JSON and as lines; that it is not computed, with the reason, where it cannot be."""
+    if answers is None:
+        return {}, []
+    try:
+        found = repetition(channel, answers, known, "bits")
+    except ChannelError as fault:
+        return {"repetition": None}, ["", f"What {answers} answers reveal together was not computed: {fault}"]
+    return {"repetition": found.to_json()}, ["", found.summary()]
 
 
 def _by_part(measured: Leakage) -> dict[str, Any]:

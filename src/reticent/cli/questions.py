@@ -13,6 +13,7 @@ from reticent.errors import FileFormatError
 from reticent.estimators import maximum_likelihood, moments, one_step
 from reticent.results import Shares
 from reticent.tallies import GroupedTally, SupportTally, Tally, WeightedTally
+from reticent.tallies.overlap import same_reports
 
 MANY_CATEGORIES = 500
 Group = tuple[tuple[str, str], ...]
@@ -23,6 +24,7 @@ def by_question(paths: tuple[str, ...], strata: bool = False) -> Iterator[tuple[
 
     With `strata` the groups of weighted tallies are strata of one sample, not groups to estimate one by one.
     """
+    given: dict[tuple[str, tuple[str, ...], Group], list[tuple[str, Tally]]] = {}
     found: dict[tuple[str, tuple[str, ...], Group], list[Tally]] = {}
     for path in paths:
         for group, tally in _groups(path):
@@ -30,6 +32,7 @@ def by_question(paths: tuple[str, ...], strata: bool = False) -> Iterator[tuple[
                 raise FileFormatError(f"{path} has no weights; --strata is for tallies made with --weight.")
             domain = tally.channel.domain
             key = (domain.name, domain.categories, () if strata else group)
+            _check_new(path, tally, given.setdefault(key, []))
             _add(found.setdefault(key, []), tally)
     _say_which_stay_apart([(name, categories) for name, categories, _ in found])
     for (name, _, group), tallies in found.items():
@@ -67,6 +70,16 @@ def _groups(path: str) -> Iterator[tuple[Group, Tally]]:
             yield group, tally
 
 
+def _check_new(path: str, tally: Tally, given: list[tuple[str, Tally]]) -> None:
+    """Raises FileFormatError for reports that an earlier file holds too: they are not those of other people."""
+    for other, earlier in given:
+        if same_reports(earlier, tally):
+            raise FileFormatError(
+                f"{path} and {other} hold the same reports on {tally.channel.domain.name}; give each of them once."
+            )
+    given.append((path, tally))
+
+
 def _add(tallies: list[Tally], more: Tally) -> None:
     for i, one in enumerate(tallies):
         addable = type(one) is type(more) and not isinstance(more, WeightedTally)
@@ -90,8 +103,10 @@ def margins_of(shares: Shares) -> list[Shares]:
 
     None either above 500 cells, where no covariance is kept, and for support counts, which hold each question by itself.
     """
-    counted = any(isinstance(one, SupportTally) for one in shares.tallies)
-    if not isinstance(shares.domain, ProductDomain) or shares.covariance is None or counted:
+    if not isinstance(shares.domain, ProductDomain) or shares.covariance is None:
+        return []
+    counted = {name for one in shares.tallies if isinstance(one, SupportTally) for name in one.columns}
+    if all(part.name in counted for part in shares.domain.parts):
         return []
     return [shares.margin(part.name) for part in shares.domain.parts]
 

@@ -197,7 +197,7 @@ def complete_sets(channel: Channel, sets: Iterable[Sequence[str]] | None = None)
         if not counts_support(part):
             raise TallyError(
                 f'{part.name} on "{part.domain.name}" has no pair of different support rates, so support counts would not '
-                'be enough to estimate from; use kind="patterns".'
+                'be enough to estimate from; count patterns (kind="patterns", --kind patterns).'
             )
     names = tuple(part.domain.name for part in parts_of(channel))
     found: set[Columns] = {(name,) for name in names}
