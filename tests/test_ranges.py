@@ -25,7 +25,8 @@ from reticent.anchors import (
     variance_optimal,
 )
 from reticent.channel.cuts import IndependentCuts, ListedCuts
-from reticent.channel.ranges import NULL, Ranges, Selection
+from reticent.channel.ranges import NULL, Ranges
+from reticent.channel.selection import Floors, Selection
 from reticent.choose import Words
 from reticent.coverage import coverage_by_report
 from reticent.domain import Numbers, domain_from_json
@@ -60,9 +61,17 @@ CASES: dict[str, rt.Channel] = {
     "selective threshold": selective(case_one(NUMBER), 0.5, 0.7, pilot=MASSES),
     "selective without a coin": selective(case_two(NUMBER), "1/3", 1, pilot=MASSES),
     "selective ring": selective(ring(NUMBER, 0.2, pilot=MASSES), 0.5, pilot=MASSES),
+    "selective ring, drawn floors": selective(ring(NUMBER, 0.2, pilot=MASSES), {0: 2, 0.3: 1, 0.5: 4}, 1, pilot=MASSES),
+    "drawn floors, acceptable, lazy": lazy(selective(case_two(NUMBER, acceptable=(1, 2)), {0.1: 1, 0.3: 2}, 0.75, pilot=MASSES), 0.5),
+    "a law of floors": selective(case_one(NUMBER), stats.uniform(0.25, 0.5), 0.7, pilot=MASSES),
+    "whole years, drawn floors": selective(random_ranges(AGE, 3), {0.2: 0.5, 0.5: 0.5}, 0.5),
+    "acceptable first range": case_two(NUMBER, acceptable_ranges=[1]),
+    "acceptable upper range, some outside": case_one(NUMBER, UniformAnchors(-1, 4), acceptable_ranges=[2]),
+    "acceptable second and third range": random_ranges(NUMBER, 4, NormalAnchors(2, 1), acceptable_ranges=[2, 3]),
+    "listed, acceptable range": Ranges(NUMBER, ListedCuts(5, ((2,), (1, 3), (1, 2, 4)), (1, 2, 2**60), told=(2,))),
     "lazy": lazy(case_one(NUMBER), 0.25),
     "lazy, selective, acceptable": lazy(selective(case_two(NUMBER, acceptable=(1, 2)), 0.3, 0.75, pilot=MASSES), 0.5),
-    "nothing is ever told": Ranges(NUMBER, IndependentCuts((1, 2, 1, 3), 1), None, Selection((1,) * 5, Fraction(1), 0)),
+    "nothing is ever told": Ranges(NUMBER, IndependentCuts((1, 2, 1, 3), 1), None, Selection((1,) * 5, Floors((Fraction(1),)), 0)),
     "whole years": selective(random_ranges(AGE, 3), 0.2),
     "product with many cuts": rt.Product([random_ranges(Numbers("y", 0, 3, edges=[1, 2]), 3), case_one(AGE, [1, 1, 1, 1])]),
 }  # fmt: skip

@@ -15,7 +15,8 @@ from reticent.anchors import (
     quantile_beta,
 )
 from reticent.channel.cuts import IndependentCuts, ListedCuts, resolved
-from reticent.channel.ranges import Ranges, Selection
+from reticent.channel.ranges import Ranges
+from reticent.channel.selection import Floors, Selection
 from reticent.domain import Numbers
 from reticent.errors import ChannelError, DomainError, EstimateError, ParameterError
 from reticent.mechanisms.partitions import extended
@@ -106,7 +107,7 @@ def test_channels_that_contradict_themselves_are_refused() -> None:
         ((NUMBER, IndependentCuts((1,) * 3, 1)), "cuts are of 4 cells"),
         ((NUMBER, IndependentCuts((1,) * 4, 1), (0, 5)), "some, not all"),
         ((NUMBER, IndependentCuts((1,) * 4, 1), (3, 3)), "some, not all"),
-        ((NUMBER, IndependentCuts((1,) * 4, 1), None, Selection((1, 1), Fraction(1, 2), 1)), "one per cell"),
+        ((NUMBER, IndependentCuts((1,) * 4, 1), None, Selection((1, 1), Floors((Fraction(1, 2),)), 1)), "one per cell"),
         ((NUMBER, IndependentCuts((1,) * 4, 1), None, None, 0), "ask is 0"),
     ):
         with pytest.raises(ChannelError, match=words):

@@ -43,6 +43,8 @@ def ranges(spec: Input) -> rt.Channel:
     parameters = {name: value for name, value in spec.items() if name != "mechanism"}
     if isinstance(parameters.get("anchors"), (str, dict)):
         parameters["anchors"] = anchors(parameters["anchors"])
+    if isinstance(parameters.get("floor"), dict):
+        parameters["floor"] = {Fraction(floor): weight for floor, weight in parameters["floor"].items()}
     if isinstance(parameters.get("pilot"), (str, dict)):
         parameters["pilot"] = law(parameters["pilot"])
     if spec["mechanism"] in ON_CHANNELS:

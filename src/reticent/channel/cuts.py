@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, pairwise
+from math import comb, gcd
 from typing import Any, Protocol
 
 import numpy as np
@@ -134,6 +135,34 @@ class IndependentCuts:
             chances.append(chance)
         return np.concatenate(starts), np.concatenate(stops), np.concatenate(chances)
 
+    def listed(self, told: tuple[int, ...] = ()) -> ListedCuts:
+        """The same law as a list of cut sets, exact, with the numbers of the ranges that are told by cell.
+
+        Raises ChannelError above 2^17 cut sets.
+
+        >>> cuts = IndependentCuts((1, 2), 2).listed()
+        >>> cuts.sets, cuts.weights
+        (((1,), (1, 2), (2,)), (1, 4, 4))
+        """
+        drawn = [(edge, weight) for edge, weight in enumerate(self.weights, 1) if weight]
+        n_sets = sum(comb(len(drawn), size) for size in range(1, min(self.n_cuts, len(drawn)) + 1))
+        if n_sets > MOST_SETS:
+            raise ChannelError(
+                f"{self.n_cuts} cuts on {len(drawn)} edges make {n_sets:,} cut sets; at most {MOST_SETS:,} are listed. Take "
+                "coarser edges or fewer ranges.",
+                n_sets=n_sets,
+            )
+        law: dict[tuple[int, ...], int] = {(): 1}
+        for _ in range(self.n_cuts):
+            before, law = law, {}
+            for cuts, chance in before.items():
+                for edge, weight in drawn:
+                    more = cuts if edge in cuts else tuple(sorted((*cuts, edge)))
+                    law[more] = law.get(more, 0) + chance * weight
+        sets = tuple(sorted(law))
+        divisor = gcd(*law.values())
+        return ListedCuts(len(self.weights) + 1, sets, tuple(law[cuts] // divisor for cuts in sets), told=told)
+
     def draw_arcs(self, codes: Integers, words: Words) -> tuple[Integers, Integers]:
         start, stop = np.zeros_like(codes), np.full_like(codes, len(self.weights) + 1)
         column = [[weight] for weight in self.weights]
@@ -153,17 +182,22 @@ class ListedCuts:
     """One of the listed cut sets, by integer weights; on a line, or on a ring where one arc joins both tails.
 
     On a line the cuts are inner edges, at least one; on a ring boundaries 0..K−1, at least two. A cut set is numbered by
-    its place in the list, from 1.
+    its place in the list, from 1. `told` are numbers of ranges on a line, from 1 at the low end: whoever is in one of them
+    has the arc of a single cell instead, and the rest of that cut set stays as it is.
 
-    Source: sections 1.1 and 1.3 of our specification of interval privacy (canonical, ring).
-    Raises ChannelError for cuts out of place or order, a set listed twice, weights that are not positive, or more than
-    2^17 sets.
+    Source: sections 1.1 and 1.3 of our specification of interval privacy (canonical, acceptable ranges, ring).
+    Raises ChannelError for cuts out of place or order, a set listed twice, weights that are not positive, more than
+    2^17 sets, or told numbers that do not ascend, that no set has, that are all there are, or that are on a ring.
+
+    >>> ListedCuts(5, ((2,), (3,)), (1, 1), told=(1,)).arcs_of(2)
+    [(0, 1), (1, 2), (2, 3), (3, 5)]
     """
 
     n_cells: int
     sets: tuple[tuple[int, ...], ...]
     weights: tuple[int, ...]
     ring: bool = False
+    told: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < len(self.sets) == len(self.weights) <= MOST_SETS:
@@ -181,6 +215,17 @@ class ListedCuts:
                     f"{self.n_cells - 1}.",
                     cuts=cuts,
                 )
+        most = 1 + max(map(len, self.sets))
+        if self.told and (
+            self.ring
+            or not 1 <= self.told[0] <= self.told[-1] <= most
+            or len(self.told) == most
+            or any(a >= b for a, b in pairwise(self.told))
+        ):
+            raise ChannelError(
+                f"The told ranges {self.told} are not allowed: ascending numbers from 1 to {most}, not all, and on a line.",
+                told=self.told,
+            )
 
     @cached_property
     def total(self) -> int:
@@ -194,13 +239,31 @@ class ListedCuts:
         return 1 + source.pick(self.weights)
 
     def arcs_of(self, public: int) -> list[Arc]:
-        cuts = self.sets[public - 1]
+        drawn = self._ranges(self.sets[public - 1])
+        if not self.told:
+            return drawn
+        return [
+            arc
+            for number, (start, stop) in enumerate(drawn, 1)
+            for arc in (pairwise(range(start, stop + 1)) if number in self.told else [(start, stop)])
+        ]
+
+    def _ranges(self, cuts: tuple[int, ...]) -> list[Arc]:
         if not self.ring:
-            return list(zip((0, *cuts), (*cuts, self.n_cells), strict=True))
-        return [*zip(cuts, cuts[1:], strict=False), (cuts[-1], cuts[0] or self.n_cells)]
+            return list(pairwise((0, *cuts, self.n_cells)))
+        return [*pairwise(cuts), (cuts[-1], cuts[0] or self.n_cells)]
 
     def arcs(self) -> tuple[Integers, Integers, Exact]:
-        found = [(*arc, weight) for number, weight in enumerate(self.weights, 1) for arc in self.arcs_of(number)]
+        found: list[tuple[int, int, int]] = []
+        steps = [0] * (self.n_cells + 1)  # of the chance that the range of a cell is told
+        for cuts, weight in zip(self.sets, self.weights, strict=True):
+            for number, (start, stop) in enumerate(self._ranges(cuts), 1):
+                if number in self.told:
+                    steps[start] += weight
+                    steps[stop] -= weight
+                else:
+                    found.append((start, stop, weight))
+        found += [(cell, cell + 1, weight) for cell, weight in enumerate(accumulate(steps)) if weight]
         starts, stops, weights = zip(*found, strict=True)
         return np.array(starts), np.array(stops), np.array(weights, dtype=object)
 
@@ -220,11 +283,17 @@ class ListedCuts:
         if self.ring:
             stop = np.where(below.all(axis=1) & (cuts[:, 0] > 0), cuts[:, 0], stop)
             return np.where(start < 0, cuts[:, -1], start), stop
-        return np.maximum(start, 0), stop
+        start = np.maximum(start, 0)
+        if self.told:
+            lengths = np.array(list(map(len, self.sets)))[drawn]
+            own = np.isin(1 + np.minimum(below.sum(axis=1), lengths), self.told)
+            start, stop = np.where(own, codes, start), np.where(own, codes + 1, stop)
+        return start, stop
 
     def to_json(self) -> dict[str, Any]:
         listed = [[json_integer(weight), list(cuts)] for cuts, weight in zip(self.sets, self.weights, strict=True)]
-        return {"shape": "ring" if self.ring else "line", "listed": listed}
+        told = {"told": list(self.told)} if self.told else {}
+        return {"shape": "ring" if self.ring else "line", "listed": listed, **told}
 
 
 def cuts_from_json(document: dict[str, Any], n_cells: int) -> IndependentCuts | ListedCuts:
@@ -235,7 +304,11 @@ def cuts_from_json(document: dict[str, Any], n_cells: int) -> IndependentCuts | 
         )
     sets = tuple(tuple(integer_from_json(cut) for cut in cuts) for _, cuts in document["listed"])
     weights = tuple(integer_from_json(weight) for weight, _ in document["listed"])
-    return ListedCuts(n_cells, sets, weights, {"ring": True, "line": False}[document["shape"]])
+    told = document.get("told", [])
+    if not isinstance(told, list) or ("told" in document and not told):
+        raise ChannelError("told is a list of the numbers of ranges, at least one.")
+    numbers = tuple(integer_from_json(number) for number in told)
+    return ListedCuts(n_cells, sets, weights, {"ring": True, "line": False}[document["shape"]], numbers)
 
 
 def resolved(n_cells: int, arcs: Iterable[Arc]) -> list[bool]:

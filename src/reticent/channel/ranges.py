@@ -1,7 +1,7 @@
 """Ranges: the report is the range of a drawn partition that holds the answer.
 
 Letters of Ding and Ding (Interval Privacy, arXiv 2106.09565): T = the cut set, R = the range of it that holds the
-answer, A = acceptable, τ = floor, ρ = rho / 2^64.
+answer, A = acceptable, τ = floor, ρ = rho / 2^64. `told` of a cut law are the numbers of the acceptable ranges.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.channel.channel import Channel, integer_from_json, json_integer
 from reticent.channel.cuts import Arc, Exact, IndependentCuts, Integers, ListedCuts, cuts_from_json, resolved
+from reticent.channel.selection import WORD, Selection
 from reticent.choose import Source, Words
 from reticent.domain import Numbers, domain_from_json
 from reticent.errors import ChannelError
@@ -26,32 +26,8 @@ from reticent.keys import Keys, key_dtype
 from reticent.rows import DenseRows, Rows, StackedRows
 from reticent.rows.runs import ExtraRuns, RunRows
 
-WORD = 2**64
 NULL = 0
 Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Report a range only if it holds at least the share `floor` of the planning masses, and a coin of rho / 2^64 falls.
-
-    `masses` are integers, one per cell. With a step, a range of one possible value never meets the floor.
-    Raises ChannelError for masses that are negative or all zero, a floor outside [0, 1] or a rho outside 0..2^64.
-    """
-
-    masses: tuple[int, ...]
-    floor: Fraction
-    rho: int
-
-    def __post_init__(self) -> None:
-        if not self.masses or min(self.masses) < 0 or not sum(self.masses):
-            raise ChannelError("The planning masses are integers, one per cell, none negative, not all zero.")
-        if not 0 <= self.floor <= 1 or not 0 <= self.rho <= WORD:
-            raise ChannelError(
-                f"A selection has the floor {self.floor} and rho {self.rho}; allowed are 0..1 and 0..2^64.",
-                floor=self.floor,
-                rho=self.rho,
-            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,12 +42,14 @@ class Ranges(Channel, kind="ranges"):
 
         P(arc | x) = ask · ρ · P(arc is cut out)  for x in the arc;   P(no range | x) = ask · (1 − ρ a(x))
 
-    where a(x) is the chance that the range of x meets the floor; ρ = a = 1 without a selection. The number of a question
-    is 0 when nothing is asked, else that of its cut set. The coin of ρ is private and leaves no trace in the report.
+    where a(x) is the chance that the range of x meets the floor; ρ = a = 1 without a selection. Where each person has a
+    floor of their own, P(arc | x) has the further factor P(τ ≤ L(arc)), the same for all x in the arc. With acceptable
+    ranges the cut law gives cells in place of those ranges. The number of a question is 0 when nothing is asked, else
+    that of its cut set. The coin of ρ and the draw of τ are private and leave no trace in the report.
 
     Source: Ding and Ding, Interval Privacy; sections 1.1, 1.3 and 1.4 of our specification.
     Raises ChannelError for a law of cuts on another number of cells, acceptable cells that are not a run of some of them,
-    or masses for another number of cells.
+    masses for another number of cells, or acceptable ranges beside acceptable cells or a selection.
 
     >>> age = Numbers("age", 0, 100, edges=[20, 40, 60])
     >>> channel = Ranges(age, IndependentCuts((1, 1, 1), 2))
@@ -99,6 +77,8 @@ class Ranges(Channel, kind="ranges"):
                 raise ChannelError(f"The acceptable cells {first} to {stop} must be some, not all, of {n_cells} cells.")
         if self.selection is not None and len(self.selection.masses) != n_cells:
             raise ChannelError(f"{len(self.selection.masses)} planning masses for {n_cells} cells; give one per cell.")
+        if self._told_ranges and (self.acceptable is not None or self.selection is not None):
+            raise ChannelError("Acceptable ranges go with neither acceptable cells nor a selection; use one of them.")
         if not 0 < self.ask <= WORD:
             raise ChannelError(f"ask is {self.ask}; it must be in 1..2^64.", ask=self.ask)
 
@@ -112,6 +92,11 @@ class Ranges(Channel, kind="ranges"):
         """Bits of the largest key, or of the number of a cut set if that is longer: a question fits where its report does."""
         n_cells = len(self.domain)
         return max(int(n_cells * (n_cells + 1) - 1).bit_length(), self.cuts.public_bits)
+
+    @property
+    def _told_ranges(self) -> tuple[int, ...]:
+        """The numbers of the acceptable ranges: an answer in one of them is reported as its cell."""
+        return self.cuts.told if isinstance(self.cuts, ListedCuts) else ()
 
     @property
     def whole(self) -> int:
@@ -190,23 +175,31 @@ class Ranges(Channel, kind="ranges"):
     # --- chances -------------------------------------------------------------------------------------------------
     @cached_property
     def _cut_out(self) -> tuple[Integers, Exact]:
-        """Ascending keys that meet the floor, and the chances over `cuts.total` that the set is one of the ranges."""
+        """Ascending keys that meet a floor, and the chances over `_cut_total` that the set is a range that meets it."""
         start, stop, weights = self.cuts.arcs()
         keys = self._reported(start, stop)
-        kept = (keys != NULL) & self._meets_floor(keys)
-        different, place = np.unique(keys[kept], return_inverse=True)
+        met = self._floors_met(keys)
+        kept = (keys != NULL) & (met > 0)
+        keys, weights, met = keys[kept], weights[kept], met[kept]
+        if self.selection is not None and self.selection.floors.total > 1:
+            weights = weights * self.selection.floors.sums[met]
+        different, place = np.unique(keys, return_inverse=True)
         chances = np.zeros(len(different), dtype=object)
-        np.add.at(chances, place, weights[kept])
+        np.add.at(chances, place, weights)
         return different, chances
 
-    def _meets_floor(self, keys: Integers) -> Bools:
+    @property
+    def _cut_total(self) -> int:
+        return self.cuts.total * (1 if self.selection is None else self.selection.floors.total)
+
+    def _floors_met(self, keys: Integers) -> NDArray[Any]:
+        """How many floors the ranges meet, from the lowest; 1 without a selection."""
         if self.selection is None:
-            return np.ones(keys.shape, dtype=np.bool_)
-        least = ceil(self.selection.floor * sum(self.selection.masses))
-        enough = self._total(self._mass_before, keys) >= least
+            return np.ones(keys.shape, dtype=np.int8)
+        met = self.selection.floors_met(self._total(self._mass_before, keys))
         if self.domain.step is None:
-            return np.asarray(enough, dtype=np.bool_)
-        return np.asarray(enough & (self._total(self._values_before, keys) > 1), dtype=np.bool_)
+            return met
+        return np.asarray(met * (self._total(self._values_before, keys) > 1))
 
     def _summed(self, values: Sequence[int]) -> NDArray[Any]:
         """Integers summed up to each boundary, those of acceptable cells taken as 0."""
@@ -240,7 +233,7 @@ class Ranges(Channel, kind="ranges"):
 
     @cached_property
     def reaching_floor(self) -> tuple[Fraction, ...]:
-        """a(x): the chance that the range of an answer in each cell meets the floor, exact; 1 without a selection.
+        """a(x): the chance that the range of an answer in each cell meets the person's floor, exact; 1 without a selection.
 
         0 for acceptable cells, which are reported themselves. Source: section 1.4 of our specification.
         """
@@ -252,7 +245,7 @@ class Ranges(Channel, kind="ranges"):
         steps[0] += sum(weights[stop <= start].tolist())  # both tails
         over = accumulate(steps[:-1].tolist())
         return tuple(
-            Fraction(0) if x in self._disclosed else Fraction(reached, self.cuts.total)
+            Fraction(0) if x in self._disclosed else Fraction(reached, self._cut_total)
             for x, reached in enumerate(over)
         )
 
@@ -270,7 +263,7 @@ class Ranges(Channel, kind="ranges"):
         """Every possible key, ascending, and its chance for a cell it holds (0 for "no range")."""
         keys, weights = self._cut_out
         scale = self._spoken
-        over = self.cuts.total * scale.denominator
+        over = self._cut_total * scale.denominator
         chances = [weight * scale.numerator / over for weight in weights.tolist()]
         others = {self._cell_key(x): self.ask / WORD for x in self._disclosed}
         if self.ask < WORD:
@@ -322,7 +315,7 @@ class Ranges(Channel, kind="ranges"):
         keys, weights = self._cut_out
         place = int(np.searchsorted(keys, min(key, self.whole**2 + self.whole)))
         known = place < len(keys) and int(keys[place]) == key
-        return Fraction(weights[place], self.cuts.total) if known else Fraction(0)
+        return Fraction(weights[place], self._cut_total) if known else Fraction(0)
 
     def members(self, keys: Keys) -> Bools:
         """Which cells each reported range holds, shape `(n_reports, n_categories)`; none for "no range"."""
@@ -370,8 +363,10 @@ class Ranges(Channel, kind="ranges"):
             return [self.whole]
         keys = self._reported(*np.array(self.cuts.arcs_of(public), dtype=np.int64).T)
         keys = keys[keys != NULL]
-        told = keys[self._meets_floor(keys)].tolist() if self.rho else []
-        silent = [NULL] if self.rho < WORD or len(told) < len(keys) else []
+        met = self._floors_met(keys)
+        told = keys[met > 0].tolist() if self.rho else []
+        every = 1 if self.selection is None else len(self.selection.floors.values)
+        silent = [NULL] if self.rho < WORD or bool((met < every).any()) else []
         return [*told, *map(self._cell_key, self._disclosed), *silent]
 
     def n_cells(self, public: int) -> int:
@@ -379,13 +374,18 @@ class Ranges(Channel, kind="ranges"):
 
     def draw_cell(self, x: int, public: int, source: Source) -> int:
         """The place of the report among those the question can have."""
-        answers = self._answers(public)
+        answers = np.array(self._answers(public), dtype=np.int64)
         silent = len(answers) - 1
-        for cell, key in enumerate(answers):
-            if any(low <= x < high for low, high in self.pieces(key)):
-                sure = public == 0 or x in self._disclosed or self.rho == WORD
-                return cell if sure or source.bern(self.rho) else silent
-        return silent
+        row, first, stop = self._runs(answers)
+        own = row[(first <= x) & (x < stop)]
+        if not own.size:
+            return silent
+        cell = int(own[0])
+        if public == 0 or x in self._disclosed or self.selection is None:
+            return cell
+        met = int(self._floors_met(answers[[cell]])[0])
+        shown = met > self.selection.floors.draw(source) and source.bern(self.rho)
+        return cell if shown else silent
 
     def key(self, public: int, cell: int) -> int:
         return self._answers(public)[cell]
@@ -393,7 +393,8 @@ class Ranges(Channel, kind="ranges"):
     def draw_keys(self, codes: NDArray[np.int64], words: Words) -> Keys:
         keys = self._reported(*self.cuts.draw_arcs(codes, words))
         if self.selection is not None:
-            told = words.bern(self.rho, len(codes)) & self._meets_floor(keys)
+            told = words.bern(self.rho, len(codes))
+            told &= self._floors_met(keys) > self.selection.floors.draw_many(len(codes), words)
             keys = np.where(told, keys, NULL)
         keys = np.where(self._in_acceptable(codes), codes * (len(self.domain) + 1) + codes + 1, keys)
         if self.ask < WORD:
@@ -416,11 +417,7 @@ class Ranges(Channel, kind="ranges"):
         if self.acceptable is not None:
             document["acceptable"] = list(self.acceptable)
         if self.selection is not None:
-            document["selection"] = {
-                "masses": [json_integer(mass) for mass in self.selection.masses],
-                "floor": str(self.selection.floor),
-                "rho": json_integer(self.selection.rho),
-            }
+            document["selection"] = self.selection.to_json()
         if self.ask < WORD:
             document["ask"] = json_integer(self.ask)
         return document
@@ -434,21 +431,11 @@ class Ranges(Channel, kind="ranges"):
         acceptable, chosen = document.get("acceptable"), document.get("selection")
         if acceptable is not None and (not isinstance(acceptable, list) or len(acceptable) != 2):
             raise ChannelError("acceptable is a list of two cells, the first and the one after the last.")
-        selection = None
-        if chosen is not None:
-            masses = tuple(integer_from_json(mass) for mass in chosen["masses"])
-            selection = Selection(masses, _floor_from_json(chosen["floor"]), integer_from_json(chosen["rho"]))
         return cls(
             domain,
             cuts_from_json(document["cuts"], len(domain)),
             None if acceptable is None else (integer_from_json(acceptable[0]), integer_from_json(acceptable[1])),
-            selection,
+            None if chosen is None else Selection.from_json(chosen),
             integer_from_json(document.get("ask", WORD)),
             document.get("title", "random ranges"),
         )
-
-
-def _floor_from_json(text: object) -> Fraction:
-    if not isinstance(text, str):
-        raise ChannelError(f"The floor of a selection is {text!r}; it is written as a fraction in text.")
-    return Fraction(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import floor, gcd, prod
 from numbers import Real
@@ -15,7 +15,7 @@ from reticent.anchors import Anchors, edge_weights, integer_weights, share_insid
 from reticent.channel.cuts import IndependentCuts, ListedCuts
 from reticent.channel.ranges import Ranges
 from reticent.domain import Numbers
-from reticent.errors import ParameterError
+from reticent.errors import ChannelError, ParameterError
 from reticent.mechanisms.masses import exact_share, planning_masses
 from reticent.mechanisms.rings import Accepted, ring_sets
 
@@ -24,12 +24,19 @@ _MOST = 2**53
 _SHOWN = 5
 
 
-def case_one(domain: Numbers, anchors: Anchors | Sequence[float] | None = None, *, acceptable: Any = None) -> Ranges:
+def case_one(
+    domain: Numbers,
+    anchors: Anchors | Sequence[float] | None = None,
+    *,
+    acceptable: Any = None,
+    acceptable_ranges: Sequence[int] = (),
+) -> Ranges:
     """Ask whether the number is above one random anchor: the report is (−∞, u] or (u, ∞).
 
     `anchors` is a law of anchors (see `quantile_beta`, `variance_optimal`), one weight per inner edge, or None for all
     edges alike. A law is settled on the edges; where it draws no anchor, or one outside the domain, nothing is asked: the
-    chance of that is 1 − ask / 2^64 of the channel. With `acceptable=(low, high)` a number in it is reported as its cell.
+    chance of that is 1 − ask / 2^64 of the channel. With `acceptable=(low, high)` a number in it is reported as its cell;
+    with `acceptable_ranges=[1]` one in the lower range, with [2] one in the upper (see `random_ranges`).
 
     Coverage is in (1/2, 1), without a guarantee for single reports: `ring` gives one.
 
@@ -42,10 +49,16 @@ def case_one(domain: Numbers, anchors: Anchors | Sequence[float] | None = None, 
     """
     weights, inside = _settled(domain, anchors)
     ask = _WORD if inside > 1 - 1e-12 else floor(Fraction(inside) * _WORD)
-    return _on_line(domain, weights, 1, acceptable, ask, "one threshold")
+    return _on_line(domain, IndependentCuts(weights, 1), (acceptable, acceptable_ranges), ask, "one threshold")
 
 
-def case_two(domain: Numbers, anchors: Anchors | Sequence[float] | None = None, *, acceptable: Any = None) -> Ranges:
+def case_two(
+    domain: Numbers,
+    anchors: Anchors | Sequence[float] | None = None,
+    *,
+    acceptable: Any = None,
+    acceptable_ranges: Sequence[int] = (),
+) -> Ranges:
     """Ask on which side of two random anchors the number is: (−∞, u₁], (u₁, u₂] or (u₂, ∞).
 
     Both anchors come from one law (see `case_one`); where they fall on one edge, there are two ranges.
@@ -55,7 +68,7 @@ def case_two(domain: Numbers, anchors: Anchors | Sequence[float] | None = None, 
     >>> case_two(Numbers("age", 0, 100, edges=[25, 50, 75])).n_reports
     9
     """
-    return random_ranges(domain, 3, anchors, acceptable=acceptable)
+    return random_ranges(domain, 3, anchors, acceptable=acceptable, acceptable_ranges=acceptable_ranges)
 
 
 def random_ranges(
@@ -65,14 +78,20 @@ def random_ranges(
     *,
     narrowest: Any = None,
     acceptable: Any = None,
+    acceptable_ranges: Sequence[int] = (),
 ) -> Ranges:
     """Report which of up to n_ranges ranges between random anchors holds the number.
 
     The n_ranges − 1 anchors are independent draws of one law on the edges (see `case_one`; draws outside the domain are
     drawn again); equal ones are merged, so that there may be fewer ranges.
 
+    With `acceptable_ranges=[1, …]` whoever is in a range of such a number reports the cell; ranges count from 1 at the low
+    end, after merging. Other ranges are reported as they are and mean all of their cells. In coverage a cell so reported
+    counts its own share of people, as one of `acceptable=(low, high)` does. Then the cut sets are listed one by one.
+
     Source: Ding and Ding, Interval Privacy, canonical mechanism; section 1.1 of our specification.
-    Raises ParameterError unless 2 ≤ n_ranges ≤ number of cells, and for a `narrowest` share: if no range on a line may
+    Raises ParameterError unless 2 ≤ n_ranges ≤ number of cells; for acceptable ranges that are not some, not all, of 1 to
+    n_ranges, beside `acceptable`, or with more than 2^17 cut sets; and for a `narrowest` share: if no range on a line may
     hold less than some share, no anchor can fall in the tails, and their law is never learned. `ring` joins the tails.
 
     >>> channel = random_ranges(Numbers("age", 0, 100, edges=[25, 50, 75]), 3)
@@ -88,9 +107,10 @@ def random_ranges(
             narrowest=narrowest,
         )
     if n_ranges == 2:
-        return case_one(domain, anchors, acceptable=acceptable)
+        return case_one(domain, anchors, acceptable=acceptable, acceptable_ranges=acceptable_ranges)
     weights, _ = _settled(domain, anchors)
-    return _on_line(domain, weights, n_ranges - 1, acceptable, _WORD, f"{n_ranges} random ranges")
+    cuts = IndependentCuts(weights, n_ranges - 1)
+    return _on_line(domain, cuts, (acceptable, acceptable_ranges), _WORD, f"{n_ranges} random ranges")
 
 
 def ring(
@@ -153,9 +173,11 @@ def ring(
     return channel
 
 
-def _on_line(domain: Numbers, weights: tuple[int, ...], n_cuts: int, acceptable: Any, ask: int, title: str) -> Ranges:
-    cuts = IndependentCuts(weights, n_cuts)
-    channel = Ranges(domain, cuts, Accepted.of(domain, acceptable).run, ask=ask, title=title)
+def _on_line(domain: Numbers, cuts: IndependentCuts, accepted: tuple[Any, Any], ask: int, title: str) -> Ranges:
+    """The channel of these cuts; `accepted` are acceptable numbers, and acceptable ranges by their number."""
+    numbers, run = _numbers(cuts.n_cuts + 1, *accepted), Accepted.of(domain, accepted[0]).run
+    which = f", range{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} told by cell" if numbers else ""
+    channel = Ranges(domain, _told_by_cell(cuts, numbers) if numbers else cuts, run, ask=ask, title=title + which)
     if channel.unresolved:
         warnings.warn(
             f'The anchors on "{domain.name}" leave out edges, and these cells are not told apart: '
@@ -163,6 +185,31 @@ def _on_line(domain: Numbers, weights: tuple[int, ...], n_cuts: int, acceptable:
             stacklevel=3,
         )
     return channel
+
+
+def _numbers(n_ranges: int, acceptable: Any, given: Any) -> tuple[int, ...]:
+    """The numbers of the acceptable ranges, ascending."""
+    numbers = tuple(given) if isinstance(given, Iterable) else (given,)
+    whole = all(isinstance(number, int) and not isinstance(number, bool) for number in numbers)
+    if not whole or not set(numbers) < set(range(1, n_ranges + 1)) or len(set(numbers)) < len(numbers):
+        raise ParameterError(
+            f"acceptable_ranges is {given!r}; give some of the numbers 1 to {n_ranges}, each once, not all. To report every "
+            "answer use full_response.",
+            acceptable_ranges=given,
+        )
+    if numbers and acceptable is not None:
+        raise ParameterError("Give acceptable or acceptable_ranges, not both: cells, or ranges by their number.")
+    return tuple(sorted(numbers))
+
+
+def _told_by_cell(cuts: IndependentCuts, numbers: tuple[int, ...]) -> ListedCuts:
+    try:
+        return cuts.listed(numbers)
+    except ChannelError as fault:
+        raise ParameterError(
+            f"acceptable_ranges lists the cut sets, and cannot here. {fault} Or use acceptable=(low, high), which lists none.",
+            **fault.details,
+        ) from fault
 
 
 def told(labels: Sequence[str]) -> str:
