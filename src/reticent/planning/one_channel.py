@@ -111,7 +111,7 @@ class _Variance:
     def n_for(self, asked: Asked, target: float, z: float) -> int:
         if asked == "n":
             return int(target)
-        return _answers(z**2 * float(self.each.max()) if asked == "half_width" else self.total, target)
+        return answers_for(z**2 * float(self.each.max()) if asked == "half_width" else self.total, target)
 
 
 def plan_row(channel: Channel, asked: Asked, target: float, shares: Floats | None, level: float) -> PlanRow:
@@ -129,7 +129,7 @@ def plan_row(channel: Channel, asked: Asked, target: float, shares: Floats | Non
     criterion = [v.total if asked == "rms" else float(v.each.max()) for v in (own, openly)]
     each = None
     if asked == "half_width":
-        each = np.array([_answers(z**2 * float(v), target) for v in own.each], dtype=np.int64)
+        each = np.array([answers_for(z**2 * float(v), target) for v in own.each], dtype=np.int64)
     return PlanRow(
         channel=channel, n=n, n_open=n_open,
         factor=criterion[0] / criterion[1] if criterion[1] > 0 else math.inf if criterion[0] > 0 else 1.0,
@@ -147,11 +147,17 @@ def _variance(moments: SecondMoments, shares: Floats | None) -> _Variance:
     return _Variance(each, float(moments.total @ w - w @ w))
 
 
-def _answers(variance: float, target: float) -> int:
-    """The number of answers whose mean, each of that variance, has the standard deviation `target`."""
+def answers_for(variance: float, target: float, what: str = "shares") -> int:
+    """The number of answers whose mean, each of that variance, has the standard deviation `target`.
+
+    Raises ParameterError for more than 2^53.
+
+    >>> answers_for(0.25, 0.01)
+    2500
+    """
     needed = variance / target**2 if target**2 > 0 else math.inf
     if needed > MOST_ANSWERS:
-        raise ParameterError(f"To know shares to {target:g} takes more than 2^53 answers; ask for less.", target=target)
+        raise ParameterError(f"To know {what} to {target:g} takes more than 2^53 answers; ask for less.", target=target)
     return max(1, math.ceil(needed * (1 - 1e-12)))  # a whole number stays one in spite of rounding
 
 

@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from scipy.stats import norm
 
-from reticent.channel import Channel
-from reticent.domain import Categorical
+from reticent.channel import Channel, Ranges
+from reticent.domain import Categorical, Numbers
 from reticent.errors import ParameterError
 from reticent.intervals import check_level
 from reticent.measures.prior import as_prior
 from reticent.mechanisms import binary_dummy, fixed_size, randomized_response, ternary_dummy, uniform_subset
+from reticent.planning.number_demands import number_plan
+from reticent.planning.number_plans import NumberPlan
 from reticent.planning.one_channel import MOST_ANSWERS, Asked, PlanRow, plan_row
 from reticent.planning.text import aligned, points, reached, times
 from reticent.precision import ILL_CONDITIONED
@@ -233,6 +235,55 @@ class Plan:
         return f'<plan for "{self.domain.name}": {self.sentence()}>'
 
 
+@overload
+def plan(
+    what: Numbers | Ranges | Iterable[Ranges],
+    *,
+    mean_within: float,
+    coverage: float | None = None,
+    narrowest: Any = None,
+    law: Any = None,
+    confidence_level: float = 0.95,
+) -> NumberPlan: ...
+
+
+@overload
+def plan(
+    what: Numbers | Ranges | Iterable[Ranges],
+    *,
+    n: int,
+    coverage: float,
+    narrowest: Any = None,
+    law: Any = None,
+    confidence_level: float = 0.95,
+) -> NumberPlan: ...
+
+
+@overload
+def plan(
+    what: Numbers | Ranges | Iterable[Ranges],
+    *,
+    n: int,
+    narrowest: Any,
+    law: Any = None,
+    coverage: float | None = None,
+    confidence_level: float = 0.95,
+) -> NumberPlan: ...
+
+
+@overload
+def plan(
+    what: Numbers | Ranges | Iterable[Ranges],
+    *,
+    n: int,
+    law: Any,
+    narrowest: Any = None,
+    coverage: float | None = None,
+    confidence_level: float = 0.95,
+) -> NumberPlan: ...
+
+
+@overload
 def plan(
     what: Channel | Categorical | Iterable[Channel],
     *,
@@ -241,25 +292,56 @@ def plan(
     rms: float | None = None,
     shares: Any = None,
     confidence_level: float = 0.95,
-) -> Plan:
+) -> Plan: ...
+
+
+def plan(
+    what: Any,
+    *,
+    n: int | None = None,
+    half_width: float | None = None,
+    rms: float | None = None,
+    shares: Any = None,
+    mean_within: float | None = None,
+    coverage: float | None = None,
+    narrowest: Any = None,
+    law: Any = None,
+    confidence_level: float = 0.95,
+) -> Plan | NumberPlan:
     """How many answers a precision needs, or what precision n answers give, with what a report gives away beside it.
 
-    Give one of `n`; `half_width`, the largest half-width z·√(V_jj/n) of an interval over the categories; or `rms`, the
-    root of the summed squared error √(tr V/n). V = n·Cov is that of maximum likelihood at the expected `shares`, with
-    moments beside it; without shares, of the moments estimate at the worst shares there can be, category by category and
-    for the total, which bounds maximum likelihood too. These are normal approximations: `simulate` checks them.
+    **Categories, and cells of numbers.** Give one of `n`; `half_width`, the largest half-width z·√(V_jj/n) of an interval
+    over the categories; or `rms`, the root of the summed squared error √(tr V/n). V = n·Cov is that of maximum likelihood
+    at the expected `shares`, with moments beside it; without shares, of the moments estimate at the worst shares there can
+    be, category by category and for the total, which bounds maximum likelihood too. A domain compares the mechanisms that
+    suit it; a channel, or several over one domain, are planned as they are. `simulate` checks such a plan.
 
-    A domain compares the mechanisms that suit it; a channel, or several over one domain, are planned as they are.
+    **The mean of a number**, in a `NumberPlan`. Give `mean_within`, its half-width in the unit of the number, or `n` with any
+    of the rest: `coverage`, the mean share of people who could have given the same report (of a domain 0.75 unless
+    `narrowest` is given), `narrowest`, the share that every report must leave, and `law`, the expected one: a probability
+    per cell, a law with a `cdf`, or None for cells of equal mass, which is an assumption. V = cᵀ Σ c of maximum likelihood,
+    c = middles of the cells. A domain compares thresholds, random ranges and rings, each with the coverage asked for;
+    channels of ranges are kept where they meet what is asked.
 
-    Source: sections 3.4 and 12 of our specification.
-    Raises ParameterError for none or two of n, half_width and rms, values outside (0, 1) or no whole number, shares that are
-    not a distribution, or channels over different domains; EstimateError for a channel that does not identify the shares.
+    These are normal approximations. Source: sections 3.4 and 12 of our specification of subsets; sections 1.3, 1.4, 2.1 and
+    2.3 of that of interval privacy.
+    Raises ParameterError for none or two of n and the precisions, values out of range or no whole number, shares or a law that
+    are not a distribution, channels over different domains, what belongs to the other kind of plan, and a plan for a mean
+    that cannot be had, with the reason and what is nearest; EstimateError for a channel that does not identify the shares.
 
     >>> import reticent as rt
     >>> channel = rt.uniform_subset(rt.Categorical("letter", ["a", "b", "c", "d"]))
     >>> plan(channel, half_width=0.03).rows[0].n, plan(channel, half_width=0.03, shares=[0.25] * 4).rows[0].n
     (2401, 2401)
+    >>> pay = rt.Numbers("pay", 0, 10_000, unit="euro", edges=range(500, 10_000, 500))
+    >>> best = plan(pay, coverage=0.75, mean_within=500).rows[0]
+    >>> best.n, round(best.factor, 1), best.name
+    (340, 2.7, 'one threshold, every edge alike')
     """
+    of_mean = {"mean_within": mean_within, "coverage": coverage, "narrowest": narrowest, "law": law}
+    if any(value is not None for value in of_mean.values()):
+        _check_one_kind(of_mean, {"half_width": half_width, "rms": rms, "shares": shares})
+        return number_plan(what, n=n, confidence_level=confidence_level, **of_mean)
     asked, target = _asked(n, half_width, rms)
     check_level(confidence_level)
     channels = _channels(what)
@@ -269,6 +351,15 @@ def plan(
     rows.sort(key=lambda row: (round(row.factor, 9), row.given_away.bits))
     known = None if expected is None else tuple(expected.tolist())
     return Plan(domain, tuple(rows), asked, target, known, confidence_level)
+
+
+def _check_one_kind(of_mean: dict[str, Any], of_shares: dict[str, Any]) -> None:
+    mean, others = ([name for name, value in kind.items() if value is not None] for kind in (of_mean, of_shares))
+    if others:
+        raise ParameterError(
+            f"{' and '.join(others)} plan the shares of categories, {' and '.join(mean)} the mean of a number; give one kind. "
+            "The expected law of a number is law=."
+        )
 
 
 def available(domain: Categorical) -> Iterator[Channel]:

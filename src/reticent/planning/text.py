@@ -42,3 +42,14 @@ def times(factor: float) -> str:
         return "as many as asking openly"
     often = f"{factor:.1f}" if factor < 100 else f"{factor:,.0f}"
     return f"{often} times as many as asking openly"
+
+
+def amount(value: float) -> str:
+    """A number with three significant digits, written out.
+
+    >>> amount(412.34), amount(12345.6), amount(0.04567), amount(0)
+    ('412', '12,346', '0.0457', '0')
+    """
+    if not value > 0:
+        return "0"
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(value)))}f}"
