@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import reticent as rt
+from reticent.mechanisms import progressive, with_refusal
 
 
 def question(n_categories: int) -> rt.Categorical:
@@ -60,7 +63,23 @@ CASES: dict[str, rt.Channel] = {
     "random_ranges": rt.random_ranges(NUMBER, 3, [1, 2, 4, 3]),
     "ring": rt.ring(NUMBER, 0.2, pilot=MASSES),
     "selective ring": rt.selective(rt.ring(NUMBER, 0.2, pilot=MASSES), 0.5, pilot=MASSES),
+    "selective with drawn floors": rt.selective(rt.case_two(NUMBER), {0.2: 1, "1/3": 2, 0.6: 3}, 0.75, pilot=MASSES),
+    "case_one with an acceptable range": rt.case_one(NUMBER, [1, 2, 4, 3], acceptable_ranges=[1]),
+    "random_ranges with acceptable ranges": rt.random_ranges(NUMBER, 4, [1, 2, 4, 3], acceptable_ranges=[1, 3]),
+    "progressive": progressive(NUMBER, 2, 0.1, MASSES),
+    "progressive, floors of their own": progressive(
+        NUMBER, 3, 0.1, MASSES, [3, 1, 4, 2], floors={0.2: 1, "1/3": 2, 0.6: 1}
+    ),
+    "progressive, one floor for all": progressive(NUMBER, 2, pilot=MASSES, floors={0.4: 1}),
+    "progressive with refusal": with_refusal(progressive(NUMBER, 2, 0.1, MASSES), drop="1/5"),
+    "subsets with refusal": with_refusal(rt.uniform_subset(question(4))),
+    "ring with refusal and dropped answers": with_refusal(rt.ring(NUMBER, 0.2, pilot=MASSES), drop=0.25),
     "lazy case_one with acceptable numbers": rt.lazy(rt.case_one(NUMBER, acceptable=(1, 3)), 0.5),
+    "transformed ring": rt.transformed(
+        rt.ring(NUMBER, 0.2, pilot=MASSES), rt.Numbers("y", 0, 25, edges=[1, 4, 9, 16]), math.sqrt
+    ),
 }
 
-UNIDENTIFIABLE = {"no_response", "fixed_size(4, 4)", "table from a matrix", "table then table"}
+# Nobody's value is known of those who refuse, so the joint shares of value and willingness are never identified.
+REFUSALS = {name for name in CASES if "with refusal" in name}
+UNIDENTIFIABLE = {"no_response", "fixed_size(4, 4)", "table from a matrix", "table then table", *REFUSALS}

@@ -28,6 +28,7 @@ ORDER = [
     {"channel"},
     {"measures", "mechanisms"},
     {"coverage"},
+    {"repeated_ranges"},
     {"intersection"},
     {"repetitions"},
     {"ledger"},

@@ -8,20 +8,24 @@ from reticent import anchors, coverage, errors, mechanisms, thresholds
 from reticent.channel import (
     Channel,
     Composition,
+    Offer,
     Product,
+    Progressive,
     Ranges,
+    Refusable,
     Subset,
     Table,
+    Transformed,
     channel_from_json,
     joint_reports,
     then,
 )
 from reticent.coverage import coverage_by_cell, coverage_by_report, mean_coverage
 from reticent.design import Design
-from reticent.distributions import Distribution, Moment, ReportCoverage, TalliedDistribution
+from reticent.distributions import Distribution, Moment, Nonresponse, ReportCoverage, TalliedDistribution
 from reticent.domain import Categorical, Numbers, ProductDomain
 from reticent.engines import load, save
-from reticent.estimators import distribution, maximum_likelihood, moments, npmle, npmle_on_edges, one_step
+from reticent.estimators import distribution, maximum_likelihood, moments, nonresponse, npmle, npmle_on_edges, one_step
 from reticent.intervals import ConfidenceInterval
 from reticent.ledger import Ledger, Recoding, Register, memoised_draw
 from reticent.measures import (
@@ -41,8 +45,9 @@ from reticent.measures import (
 from reticent.mechanisms import *
 from reticent.mechanisms.explicit import complete
 from reticent.mechanisms.selections import coin_given_silence, ignorable_rho, lowest_rate
-from reticent.planning import Plan, PlanRow, Simulation, plan, simulate
+from reticent.planning import NumberPlan, NumberRow, Plan, PlanRow, Simulation, plan, simulate
 from reticent.precision import asymptotic_covariance
+from reticent.repeated_ranges import JointCoverage, joint_coverage
 from reticent.repetitions import Repetition, candidates, posterior, repetition
 from reticent.reports import Reports
 from reticent.results import Scalar, Shares
@@ -58,17 +63,24 @@ __all__ = [
     "Design",
     "Distribution",
     "GroupedTally",
+    "JointCoverage",
     "Leakage",
     "Ledger",
     "Moment",
+    "Nonresponse",
+    "NumberPlan",
+    "NumberRow",
     "Numbers",
     "PatternTally",
+    "Offer",
     "Plan",
     "PlanRow",
     "Product",
     "ProductDomain",
+    "Progressive",
     "Ranges",
     "Recoding",
+    "Refusable",
     "Register",
     "Repetition",
     "ReportCoverage",
@@ -80,6 +92,7 @@ __all__ = [
     "SupportTally",
     "Table",
     "TalliedDistribution",
+    "Transformed",
     "WeightedTally",
     "anchors",
     "asymptotic_covariance",
@@ -93,6 +106,7 @@ __all__ = [
     "distribution",
     "errors",
     "ignorable_rho",
+    "joint_coverage",
     "joint_reports",
     "ldp_delta",
     "ldp_epsilon",
@@ -108,6 +122,7 @@ __all__ = [
     "min_entropy_leakage",
     "moments",
     "mutual_information",
+    "nonresponse",
     "npmle",
     "npmle_on_edges",
     "one_step",

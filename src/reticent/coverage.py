@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from reticent.anchors import Anchors, Slope
 from reticent.channel.ranges import NULL, Ranges
+from reticent.channel.transformed import Transformed
 from reticent.errors import ParameterError
 from reticent.keys import Keys
 from reticent.measures.prior import as_prior
@@ -30,12 +31,14 @@ Interval = tuple[float, float]
 # --- of a channel, exactly -----------------------------------------------------------------------------------------------
 
 
-def mean_coverage(channel: Ranges, prior: Any) -> float:
+def mean_coverage(channel: Ranges | Transformed, prior: Any) -> float:
     """τ(M) = E[L(S)]: the share of the population that could have given the same report, on average. A probability.
 
-    "No range" leaves every cell that can lead to it. Equal to 1 − `size_leakage`, without listing rows.
+    "No range" leaves every cell that can lead to it: with a coin, everybody outside acceptable cells. Without acceptable
+    cells that is 1 − rho · E[(1 − L) · P(floor ≤ L)]. An answer that is reported as its cell leaves that cell: it counts the
+    cell's own share of people, where a single number would count 0. Equal to 1 − `size_leakage`, without listing rows.
 
-    Source: Ding and Ding, Interval Privacy; sections 1 and 2.1 of our specification.
+    Source: Ding and Ding, Interval Privacy; sections 1, 1.1, 1.4 and 2.1 of our specification.
     Raises ParameterError for a prior that is not a distribution over the cells.
 
     >>> from reticent.channel.cuts import IndependentCuts
@@ -48,12 +51,14 @@ def mean_coverage(channel: Ranges, prior: Any) -> float:
     return float(weights @ coverage_by_cell(channel, weights))
 
 
-def coverage_by_report(channel: Ranges, prior: Any, keys: Keys | None = None) -> NDArray[np.float64]:
+def coverage_by_report(channel: Ranges | Transformed, prior: Any, keys: Keys | None = None) -> NDArray[np.float64]:
     """L(S) of each report, shape `(n_reports,)`: the share of the population in its set. Without keys, of all reports.
 
     Raises ParameterError for a prior that is not a distribution over the cells, ReportError for impossible reports.
     """
     weights = as_prior(channel.domain, prior).probabilities
+    if isinstance(channel, Transformed):
+        return coverage_by_report(_of_ranges(channel), channel.pushed(weights), keys)
     if keys is None:
         keys = channel.keys()
     channel.check_keys(keys)
@@ -62,12 +67,14 @@ def coverage_by_report(channel: Ranges, prior: Any, keys: Keys | None = None) ->
     return shares
 
 
-def coverage_by_cell(channel: Ranges, prior: Any) -> NDArray[np.float64]:
+def coverage_by_cell(channel: Ranges | Transformed, prior: Any) -> NDArray[np.float64]:
     """E[L(S) | answer in the cell], shape `(n_categories,)`.
 
     Raises ParameterError for a prior that is not a distribution over the cells.
     """
     weights = as_prior(channel.domain, prior).probabilities
+    if isinstance(channel, Transformed):
+        return channel.pulled(coverage_by_cell(_of_ranges(channel), channel.pushed(weights)))
     keys = channel.keys()
     keys = keys[keys != NULL]
     silent = np.array([float(chance) for chance in channel.no_range])
@@ -76,6 +83,13 @@ def coverage_by_cell(channel: Ranges, prior: Any) -> NDArray[np.float64]:
         sets = channel.sets(keys)
         told = sets.rmv(channel.chances(keys) * sets.mv(weights))
     return np.asarray(told + silent * weights[_may_be_silent(channel)].sum())
+
+
+def _of_ranges(channel: Transformed) -> Ranges | Transformed:
+    """The channel on g(Y). Raises ParameterError where it is not of ranges."""
+    if not isinstance(channel.inner, (Ranges, Transformed)):
+        raise ParameterError(f"Coverage is of ranges; {channel.inner.name} is not of ranges. Use size_leakage.")
+    return channel.inner
 
 
 def _may_be_silent(channel: Ranges) -> NDArray[np.bool_]:

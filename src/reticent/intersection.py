@@ -16,9 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.channel import Channel, Product, Subset, Table
+from reticent.channel import Channel, Product, Subset, Table, Transformed
+from reticent.domain import Numbers
 from reticent.errors import ChannelError
 from reticent.keys import integers_from_keys
+from reticent.repeated_ranges import pair_matrix, pinned_by_neighbours
 
 Floats = NDArray[np.float64]
 WORD = 2**64
@@ -33,15 +35,22 @@ _MOST_STEPS = 10**7
 
 @dataclass(frozen=True, eq=False)
 class Intersection:
-    """`pinned[x]` = P(only x is left | x), `candidates[x]` = expected number of categories left; `(n_categories,)`."""
+    """`pinned[x]` = P(only x is left | x), `candidates[x]` = expected number of categories left; `(n_categories,)`.
+
+    With `pinned_is_bound`, `pinned` is not exceeded: the chance that both neighbours of x are ruled out.
+    """
 
     pinned: Floats
     candidates: Floats
     method: Literal["closed form", "exact"]
+    pinned_is_bound: bool = False
 
 
 def intersection(channel: Channel, m: int) -> Intersection:
-    """What m independent reports of one value leave. Raises ChannelError without closed form above 16 categories."""
+    """What m independent reports of one value leave.
+
+    Raises ChannelError without closed form above 16 categories, for numbers above 4,096 cells.
+    """
     p = channel.n_categories
     if isinstance(channel, Product):
         return _of_product([intersection(part, m) for part in channel.channels])
@@ -51,6 +60,12 @@ def intersection(channel: Channel, m: int) -> Intersection:
     if p > _MOST_CATEGORIES:
         if channel.n_reports <= _EXACT_REPORTS and channel.likelihood_ratio is not None:  # rules nothing out
             return Intersection(np.zeros(p), np.full(p, float(p)), "closed form")
+        if isinstance(channel, Transformed):
+            return _of_transformed(channel, m)
+        if isinstance(channel.domain, Numbers):
+            left = (pair_matrix(channel) ** m).sum(axis=1)
+            pinned_cells, is_bound = pinned_by_neighbours(channel, m)
+            return Intersection(pinned_cells, left, "exact", is_bound)
         raise ChannelError(
             f"{channel.name} has {p} categories and no closed form; what repeated answers leave of it is enumerated up to "
             f"{_MOST_CATEGORIES} categories. Use a subset design or randomised response, or ask about fewer categories.",
@@ -82,7 +97,16 @@ def _of_product(parts: list[Intersection]) -> Intersection:
         pinned = np.multiply.outer(pinned, part.pinned).ravel()
         left = np.multiply.outer(left, part.candidates).ravel()
     closed = all(part.method == "closed form" for part in parts)
-    return Intersection(pinned, left, "closed form" if closed else "exact")
+    bound = any(part.pinned_is_bound for part in parts)
+    return Intersection(pinned, left, "closed form" if closed else "exact", bound)
+
+
+def _of_transformed(channel: Transformed, m: int) -> Intersection:
+    # Answers with one g(Y) stay or go together, so that none of them is ever left alone.
+    inside = intersection(channel.inner, m)
+    pinned = inside.pinned * (channel.sharing == 1)
+    left = pair_matrix(channel.inner) ** m @ channel.sharing
+    return Intersection(channel.pulled(pinned), channel.pulled(left), inside.method, inside.pinned_is_bound)
 
 
 # --- closed form -----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from reticent.channel import Channel, Product, Subset, Table
+from reticent.channel import Channel, Product, Progressive, Ranges, Refusable, Subset, Table, Transformed
 from reticent.errors import EstimateError, ParameterError
 from reticent.keys import Keys
 from reticent.measures.prior import as_prior
@@ -144,9 +144,22 @@ def require_identifiable(*channels: Channel) -> None:
     if found < p:
         raise EstimateError(
             f"{_names(different)} has rank {found} of {p}: different shares give "
-            "the same reports, so they cannot be estimated. Use a channel whose reports tell the categories apart.",
+            f"the same reports, so they cannot be estimated. {_remedy(different)}",
             rank=found,
         )
+
+
+def _remedy(channels: Sequence[Channel]) -> str:
+    """What to do about channels that do not identify the shares, with the categories they confuse where those are known."""
+    if any(isinstance(one, Refusable) for one in channels):
+        return "Nothing is known of the values of people who refuse; nonresponse(tally) says what can be said."
+    remedy = "Use a channel whose reports tell the categories apart."
+    known = [one.unresolved for one in channels if isinstance(one, (Progressive, Ranges, Transformed))]
+    if len(known) < len(channels) or not known[0]:
+        return remedy
+    confused = [label for label in known[0] if all(label in other for other in known)]
+    listed = ", ".join(f'"{label}"' for label in confused[:5]) + (", …" if len(confused) > 5 else "")
+    return f"Not told apart: {listed}. {remedy}" if confused else remedy
 
 
 def warn_if_ill_conditioned(*channels: Channel) -> None:

@@ -1,7 +1,7 @@
 """What several independent answers by one person about one value reveal together.
 
-The collector intersects the reports. Letters of section 8 of our specification: m = n_answers, p = n_categories,
-q_t = P(T ⊆ A | x) for a set T of t categories with the answer x in it.
+The collector intersects the reports. Letters of section 8 of our specification of subset privacy: m = n_answers,
+p = n_categories, q_t = P(T ⊆ A | x) for a set T of t categories with the answer x in it. Of numbers: see repeated_ranges.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from reticent.channel import Channel, Subset
+from reticent.channel import Channel, Subset, Transformed
+from reticent.domain import Numbers
 from reticent.errors import ChannelError, ParameterError, ReportError
 from reticent.intersection import MOST_ANSWERS, Intersection, intersection, law_of_size
 from reticent.keys import Keys, keys_from_integers
@@ -26,6 +27,7 @@ from reticent.measures.enumeration import listable
 from reticent.measures.information import information_by_category, log_ratio
 from reticent.measures.measure import Unit, json_number, nonnegative, per_unit
 from reticent.measures.prior import as_prior
+from reticent.repeated_ranges import MOST_CELLS, JointCoverage, joint_coverage
 
 Floats = NDArray[np.float64]
 _EXACT_CATEGORIES = 20
@@ -54,7 +56,9 @@ class Repetition:
     `pinned_by_category` and `candidates_by_category`, shape `(n_categories,)`: the chance that only the true answer x is
     left, and how many categories are left on average. `pinned` and `expected_candidates` are their means under the
     prior; without a prior they are those of the answer most exposed (for subset designs and randomised response all
-    answers are alike). `maximal` is a bound, None where the reports are too many to list; `epsilon` is in nats.
+    answers are alike). With `pinned_is_bound` (rings and other unions of ranges, above 16 cells) the chance of being
+    pinned is an upper bound. `maximal` is a bound, None where the reports are too many to list; `epsilon` is in nats.
+    `coverage`, for numbers with a prior, is the share of the population that fits all the answers.
     """
 
     channel: Channel
@@ -67,6 +71,8 @@ class Repetition:
     unit: Unit = "nats"
     prior: Floats | None = None
     information: Information | None = None
+    pinned_is_bound: bool = False
+    coverage: JointCoverage | None = None
 
     @cached_property
     def pinned(self) -> float:
@@ -88,7 +94,9 @@ class Repetition:
             "channel": self.channel.digest,
             "n_answers": self.n_answers,
             "pinned": self.pinned,
+            "pinned_is_bound": self.pinned_is_bound,
             "expected_candidates": self.expected_candidates,
+            "joint_coverage": None if self.coverage is None else self.coverage.to_json(),
             "averaged_over": "the prior" if self.prior is not None else "nothing: the answer most exposed",
             "method": self.method,
             "unit": self.unit,
@@ -114,9 +122,12 @@ class Repetition:
         answers = "1 answer" if self.n_answers == 1 else f"{self.n_answers} independent answers"
         lines = [
             f'{answers} by one person to "{domain.name}" through {self.channel.name}:',
-            f"  pinned down exactly  {self.pinned:.4f}",
-            f"  categories left      {self.expected_candidates:.4g} of {p}, on average",
+            f"  pinned down exactly  {'at most ' if self.pinned_is_bound else ''}{self.pinned:.4f}",
+            f"  {'cells left     ' if isinstance(domain, Numbers) else 'categories left'}      "
+            f"{self.expected_candidates:.4g} of {p}, on average",
         ]
+        if self.coverage is not None:
+            lines.append(self.coverage.line())
         if self.information is not None:
             told = self.information
             value = f"{'at most ' if told.is_bound else ''}{told.value:.4g} of {told.ceiling:.4g} {self.unit}"
@@ -136,12 +147,15 @@ def repetition(channel: Channel, n_answers: int, prior: Any = None, unit: Unit =
 
     The sums alternate and cancel, so they are done in integers: closed forms in fixed point with enough digits that
     the result is right to more than 300 decimals at any number of categories; other channels, up to 16 categories, by
-    inclusion–exclusion over all sets, in integers up to 4,096 different reports. A prior (array, mapping or shares)
-    adds the mutual information: exact where the sets or the joint reports can be listed, else the bound min(m·I, H).
+    inclusion–exclusion over all sets, in integers up to 4,096 different reports. Ranges of numbers on more cells: from
+    the pairs of cells that stay possible together; the chance of being pinned is exact on a line, on a ring a bound. A
+    prior (array, mapping or shares) adds the mutual information: exact where the sets or the joint reports can be listed,
+    else the bound min(m·I, H); and, for numbers, the joint coverage.
 
-    Source: section 8 of our specification, for Wang and Ding, Subset Privacy (arXiv 2107.02013).
+    Source: section 8 of our specification, for Wang and Ding, Subset Privacy (arXiv 2107.02013); section 1.6 of that of
+    interval privacy, for Ding and Ding (arXiv 2106.09565).
     Raises ParameterError unless n_answers is in 1..1000 or for a prior that is not a distribution, ChannelError for a
-    channel without closed form above 16 categories.
+    channel without closed form above 16 categories, and for numbers on more than 4,096 cells.
 
     >>> from reticent.domain import Categorical
     >>> letters = Subset(Categorical("letter", ["a", "b", "c", "d", "e"]))
@@ -171,7 +185,14 @@ def repetition(channel: Channel, n_answers: int, prior: Any = None, unit: Unit =
         unit,
         weights,
         None if weights is None else _information(channel, left, weights, n_answers, factor),
+        left.pinned_is_bound,
+        None if weights is None or not _has_coverage(channel) else joint_coverage([channel] * n_answers, weights),
     )
+
+
+def _has_coverage(channel: Channel) -> bool:
+    numbers = isinstance(channel.domain, Numbers) or isinstance(channel, Transformed)
+    return numbers and channel.n_categories <= MOST_CELLS
 
 
 def candidates(channel: Channel, reports: Keys | Sequence[int]) -> tuple[str, ...]:

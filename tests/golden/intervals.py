@@ -58,6 +58,14 @@ def coverage_by_cell(inputs: Input) -> list[float]:
 
 
 @quantity
+def joint_coverage(inputs: Input) -> dict[str, float]:
+    """Of one answer through each of several channels on one domain, or of `m` answers through one."""
+    specs = inputs["channels"] if "channels" in inputs else [inputs["channel"]] * inputs["m"]
+    found = rt.joint_coverage([channel(spec) for spec in specs], prior(inputs))
+    return {"coverage": found.coverage, "exact": found.exact, "sum_bound": found.sum_bound}
+
+
+@quantity
 def set_coverage(inputs: Input) -> float:
     """The mass of one set under a law of the values."""
     values = law(inputs["law"])

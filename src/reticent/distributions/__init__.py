@@ -2,7 +2,8 @@
 
 from reticent.distributions.law import Distribution
 from reticent.distributions.moment import Moment
+from reticent.distributions.refusals import Nonresponse
 from reticent.distributions.report_coverage import ReportCoverage
 from reticent.distributions.tallied import TalliedDistribution
 
-__all__ = ["Distribution", "Moment", "ReportCoverage", "TalliedDistribution"]
+__all__ = ["Distribution", "Moment", "Nonresponse", "ReportCoverage", "TalliedDistribution"]

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from reticent.channel.cuts import IndependentCuts
 from reticent.channel.ranges import NULL, Ranges
-from reticent.distributions.law import QUARTILES, Distribution, Floats, finite, power_range
+from reticent.distributions import documents
+from reticent.distributions.law import Distribution, Floats, power_range
 from reticent.distributions.limits import LawProfile, LawWald, Limits, cells_of_quantile
 from reticent.distributions.moment import Moment
 from reticent.distributions.report_coverage import ReportCoverage, coverage_of
@@ -21,13 +22,12 @@ from reticent.domain import Numbers
 from reticent.errors import EstimateError, ParameterError
 from reticent.intervals import ConfidenceInterval, check_level
 from reticent.results import Shares
-from reticent.tallies import PatternTally, Tally, WeightedTally, stack
-from reticent.thresholds import Band, StepCDF, cdf_interval, smoothed
+from reticent.tallies import PatternTally, Tally, stack
+from reticent.thresholds import Band, cdf_interval
 
 Method = Literal["profile", "wald", "guaranteed"]
 MOST_EDGES = 200
 BAND_EDGES = 20
-QUARTER_WORDS = ("a quarter", "half", "three quarters")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,12 @@ class TalliedDistribution(Distribution):
     """A `Distribution` on the cells of a `Numbers` domain, with the tallies and the shares it was read from.
 
     Only cells with mass are listed. With a step they run from their smallest to their largest possible value. Where in
-    its cell a mass lies is not known. `shares` are the masses of all cells, with their covariance and certificate.
+    its cell a mass lies is not known. `shares` are the masses of all cells, with their covariance and certificate. `groups`
+    may name the tallies, strata for example, for what is said of each.
     """
 
     shares: Shares = field(kw_only=True)
+    groups: tuple[str, ...] = field(default=(), kw_only=True)
 
     # --- what it was read from --------------------------------------------------------------------------------------
     @property
@@ -66,11 +68,13 @@ class TalliedDistribution(Distribution):
     @cached_property
     def coverage(self) -> tuple[ReportCoverage, ...]:
         """What the reports gave away under this law, by tally."""
-        return tuple(coverage_of(one, self.shares.probabilities) for one in self.tallies if one.n)
+        named = zip(self.tallies, self.groups or ("",) * len(self.tallies), strict=True)
+        return tuple(coverage_of(one, self.shares.probabilities, group) for one, group in named if one.n)
 
     # --- the distribution function ----------------------------------------------------------------------------------
     @cached_property
-    def _cells(self) -> tuple[Floats, Floats]:
+    def cells(self) -> tuple[Floats, Floats]:
+        """Where each cell of the grid begins and ends, those without mass too."""
         return cell_ends(self.question)
 
     def confidence_interval(
@@ -92,7 +96,7 @@ class TalliedDistribution(Distribution):
         if method == "guaranteed":
             return self._guaranteed(points, confidence_level)
         limits, method = self._limits(method)
-        left, right = self._cells
+        left, right = self.cells
         begun = left[:, None] <= points if self.closed else left[:, None] < points
         begun[0] |= left[0] == points
         surely, maybe = (right[:, None] <= points).T.astype(np.float64), begun.T.astype(np.float64)
@@ -107,7 +111,7 @@ class TalliedDistribution(Distribution):
         reports ("guaranteed" for every n). Raises what `confidence_interval` raises.
         """
         check_level(confidence_level)
-        points = np.unique(self._points(self._few_edges() if at is None else at))
+        points = np.unique(self._points(self.few_edges() if at is None else at))
         each = self.confidence_interval(1 - (1 - confidence_level) / len(points), method, at=points)
         low, high = np.maximum.accumulate(each.low), np.minimum.accumulate(each.high[::-1])[::-1]
         return Band(points, low, high, confidence_level)
@@ -125,7 +129,7 @@ class TalliedDistribution(Distribution):
         if shares.ndim != 1 or not ((shares > 0) & (shares < 1)).all():
             raise ParameterError("A quantile has an interval for shares inside (0, 1), such as 0.5 for the median.")
         limits, method = self._limits(method)
-        left, right = self._cells
+        left, right = self.cells
         found = [cells_of_quantile(limits, len(left), float(share), confidence_level) for share in shares]
         low, high = left[[first for first, _ in found]], right[[last for _, last in found]]
         return ConfidenceInterval(low, high, confidence_level, f"{method}, inverted")
@@ -137,7 +141,7 @@ class TalliedDistribution(Distribution):
         below 1.
         """
         self._require_moments(order)
-        left, right = self._cells
+        left, right = self.cells
         if not (math.isfinite(left[0]) and math.isfinite(right[-1])):
             raise EstimateError(
                 f'"{self.question.name}" has an infinite end, so no report bounds its moments. Give the number finite ends, or '
@@ -145,7 +149,7 @@ class TalliedDistribution(Distribution):
             )
         middles, (least, greatest) = (left + (right - left) / 2) ** order, power_range(left, right, order)
         masses, heavy = self.shares.probabilities, self.effective_n is not None
-        wald = None if self._no_wald() else self._wald
+        wald = None if self.no_wald() else self._wald
         limits = wald if heavy else self._profile
         ends = None if heavy else self._profile.interval(middles)
         return Moment(
@@ -177,7 +181,7 @@ class TalliedDistribution(Distribution):
         self._require_disagreement("intervals")
         heavy = self.effective_n is not None
         if method == "wald" or (method is None and heavy):
-            reason = self._no_wald()
+            reason = self.no_wald()
             if reason is not None:
                 raise EstimateError(reason)
             return self._wald, "wald"
@@ -190,7 +194,7 @@ class TalliedDistribution(Distribution):
             )
         return self._profile, "profile"
 
-    def _no_wald(self) -> str | None:
+    def no_wald(self) -> str | None:
         """Why standard errors do not hold, or None where they do."""
         empty = int((self.shares.probabilities <= 0).sum())
         if empty:
@@ -203,8 +207,9 @@ class TalliedDistribution(Distribution):
         return "Other laws fit as well, so there are no standard errors." if self.unique is False else None
 
     @property
-    def _has_intervals(self) -> bool:
-        return not self.degenerate and (self.effective_n is None or self._no_wald() is None)
+    def has_intervals(self) -> bool:
+        """Whether the reports allow intervals; `no_wald` says why they may not."""
+        return not self.degenerate and (self.effective_n is None or self.no_wald() is None)
 
     def _guaranteed(self, points: Floats, confidence_level: float) -> ConfidenceInterval:
         parts = [_thresholds(one) for one in self.tallies if one.n]
@@ -216,7 +221,7 @@ class TalliedDistribution(Distribution):
         )
 
     def _edges_or_refusal(self) -> Floats:
-        edges = self._cells[1][:-1]
+        edges = self.cells[1][:-1]
         if len(edges) > MOST_EDGES:
             raise ParameterError(
                 f'"{self.question.name}" has {len(edges)} inner edges; above {MOST_EDGES} say at which t the intervals are '
@@ -225,15 +230,19 @@ class TalliedDistribution(Distribution):
             )
         return edges
 
-    def _few_edges(self) -> Floats:
-        edges = self._cells[1][:-1]
+    def few_edges(self) -> Floats:
+        """All inner edges, or 20 of them, evenly taken."""
+        edges = self.cells[1][:-1]
         if len(edges) <= BAND_EDGES:
             return edges
         return edges[np.rint((np.arange(BAND_EDGES) + 0.5) * len(edges) / BAND_EDGES - 0.5).astype(np.intp)]
 
     # --- as a document, a table, a picture ------------------------------------------------------------------------------
     def to_json(self, confidence_level: float = 0.95) -> dict[str, Any]:
-        """Everything the summary shows and more, as JSON (NaN and infinite ends as null)."""
+        """Everything the summary shows and more, as JSON (NaN and infinite ends as null).
+
+        `cdf` and `quantiles` have intervals by themselves, `band` limits for all numbers together, `shares` every cell.
+        """
         check_level(confidence_level)
         return {
             "question": self.question.name,
@@ -242,158 +251,57 @@ class TalliedDistribution(Distribution):
             **super().to_json(),
             **({} if self.effective_n is None else {"effective_n": self.effective_n}),
             "missing": self.missing,
+            "simulated": self.shares.simulated,
             "channels": [tally.channel.digest for tally in self.tallies],
             "confidence_level": confidence_level,
-            **self._told(confidence_level),
+            **documents.told(self, confidence_level),
+            "band": documents.band_rows(self, confidence_level),
+            "shares": documents.share_rows(self),
             "coverage": [vars(one) for one in self.coverage if not self.degenerate],
         }
 
-    def _told(self, confidence_level: float) -> dict[str, Any]:
-        """The distribution function at a few edges, the quartiles and the mean, with intervals where there are any."""
-        points = self._few_edges()
-        nothing = ConfidenceInterval(
-            np.full(len(points), np.nan), np.full(len(points), np.nan), confidence_level, "none"
-        )
-        each, around = nothing, nothing
-        if self._has_intervals:
-            each = self.confidence_interval(confidence_level, at=points)
-            around = self.quantile_interval(QUARTILES, confidence_level)
-        at_edges = zip(points.tolist(), self.cdf(points).tolist(), each.low.tolist(), each.high.tolist(), strict=True)
-        quarters = zip(
-            QUARTILES, self.quantile(QUARTILES).tolist(), around.low.tolist(), around.high.tolist(), strict=False
-        )
-        return {
-            "interval": each.method,
-            "cdf": [
-                {"up_to": t, "share": share, "low": finite(low), "high": finite(high)}
-                for t, share, low, high in at_edges
-            ],
-            "quartiles": [
-                {"share": q, "up_to": finite(t), "low": finite(low), "high": finite(high)}
-                for q, t, low, high in quarters
-            ],
-            "mean": self._mean_json(confidence_level),
-        }
-
-    def _mean_json(self, confidence_level: float) -> dict[str, Any] | None:
-        if self.degenerate or not all(map(math.isfinite, self.domain)):
-            return None
-        mean = self.moment_estimate()
-        told: dict[str, Any] = {
-            **mean.to_json(),
-            "low": None,
-            "high": None,
-            "placement_low": None,
-            "placement_high": None,
-        }
-        if self._has_intervals:
-            inner, outer = mean.confidence_interval(confidence_level), mean.placement_interval(confidence_level)
-            told |= {"low": float(inner.low[0]), "high": float(inner.high[0])}
-            told |= {"placement_low": float(outer.low[0]), "placement_high": float(outer.high[0])}
-        return told
-
     def _columns(self) -> dict[str, Any]:
-        told = self._told(0.95)["cdf"]
+        told = documents.told(self, 0.95)["cdf"]
         return {name: [row[name] for row in told] for name in ("up_to", "share", "low", "high")}
 
     def summary(self, confidence_level: float = 0.95) -> str:
         """A plain text for the terminal: shares up to some edges, quartiles and mean with intervals, coverage."""
-        told, unit = self._told(confidence_level), f" {self.question.unit}" if self.question.unit else ""
-        lines = [f"{self.question.name}: distribution from {self.shares.n:,} reports"]
-        lines[0] += (
-            f", {confidence_level:.0%} intervals ({told['interval']})" if self._has_intervals else ", no intervals"
-        )
-        width = max((len(f"{row['up_to']:,.6g}") for row in told["cdf"]), default=0)
-        for row in told["cdf"]:
-            lines.append(f"  up to {row['up_to']:>{width},.6g}{unit}  {row['share']:.3f}{_ends(row, '.3f')}")
-        for words, row in zip(QUARTER_WORDS, told["quartiles"], strict=True):
-            reached = "the end" if row["up_to"] is None else f"{row['up_to']:,.6g}{unit}"
-            lines.append(f"  {words} are up to {reached}{_ends(row, ',.6g') if self._has_intervals else ''}")
-        lines += self._mean_lines(told["mean"], unit)
-        if self.degenerate:
-            lines.append("  All reports name the same side: nothing else is known.")
-        elif not self._has_intervals:
-            lines.append(f"  {self._no_wald()}")
-        if self.missing:
-            lines.append(f"  {self.missing:,} answers were missing and are not in the distribution.")
-        if self.unique is False:
-            lines.append("  Other distributions explain these reports equally well (unique = False).")
-        if not self.converged:
-            lines.append(f"  The solver stopped early (gap {self.gap:.1e}): do not rely on this distribution.")
-        return "\n".join([*lines, *(f"  {one}" for one in self.coverage if not self.degenerate)])
-
-    def _mean_lines(self, mean: dict[str, Any] | None, unit: str) -> list[str]:
-        if mean is None:
-            unbounded = not np.isfinite([float(self.question.low), float(self.question.high)]).all()
-            return (
-                ["  no mean: the question has an end without limit, and nobody knows how far out"] if unbounded else []
-            )
-        around, low, high = _ends(mean, ",.6g"), mean["placement_low"], mean["placement_high"]
-        if low is None:
-            low, high = mean["least"], mean["greatest"]
-        return [
-            f"  mean {mean['value']:,.6g}{unit}{around}, if answers lie at the middles of their cells",
-            f"  mean between {low:,.6g} and {high:,.6g}{unit}, wherever in their cells they lie",
-        ]
+        return "\n".join(documents.lines(self, confidence_level))
 
     def plot(self, confidence_level: float = 0.95) -> Any:
         """A matplotlib figure: the distribution function with its band, a smoothed density, and ranges that were reported."""
         from reticent.plots.distributions import cumulative  # matplotlib loads only when a picture is asked for
 
         band = None
-        if self._has_intervals:
+        if self.has_intervals:
             found = self.band(confidence_level)
             band = (found.at.tolist(), found.low.tolist(), found.high.tolist())
         return cumulative(
             self.left.tolist(),
             self.right.tolist(),
             self.mass.tolist(),
-            finding=self._finding(confidence_level),
+            finding=documents.finding(self, confidence_level),
             note=""
             if band is None
             else f"The pale band holds the share up to every number with {confidence_level:.0%} confidence.",
-            axis=" in ".join(filter(None, (self.question.name, self.question.unit))),
+            axis=self.axis,
             ends=self.domain,
             band=band,
-            density=self._density(),
-            ranges=self._common_ranges(),
+            density=documents.density(self),
+            ranges=documents.common_ranges(self),
         )
 
-    def _finding(self, confidence_level: float) -> str:
-        unit = f" {self.question.unit}" if self.question.unit else ""
-        if self.degenerate:
-            return "All reports name the same side: nothing else is known"
-        if not self._has_intervals:
-            return f"Half are up to {self.quantile(0.5):,.6g}{unit}"
-        around = self.quantile_interval(0.5, confidence_level)
-        middle, low, high = self.quantile(0.5), float(around.low[0]), float(around.high[0])
-        return f"Half are up to {middle:,.6g}{unit} ({low:,.6g}–{high:,.6g})"
-
-    def _density(self) -> tuple[list[float], list[float]] | None:
-        """A smoothed density, where the domain is finite and more than one cell has mass."""
-        low, high = self.domain
-        if not (math.isfinite(low) and math.isfinite(high)) or len(self.mass) < 2:
-            return None
-        law = smoothed(StepCDF(self._cells[1][:-1], np.cumsum(self.shares.probabilities)[:-1], self.n), self.domain)
-        places = np.linspace(low, high, 201)
-        return places.tolist(), law.pdf(places).tolist()
-
-    def _common_ranges(self) -> list[tuple[list[tuple[float, float]], float]]:
-        """The most common ranges, as pieces of the number line, with their shares of the reports."""
-        left, right = self._cells
-        found: list[tuple[list[tuple[float, float]], float]] = []
-        for tally in self.tallies:
-            if isinstance(tally.channel, Ranges) and isinstance(tally, (PatternTally, WeightedTally)):
-                for key, count in zip(tally.keys.tolist(), tally.counts.tolist(), strict=True):
-                    pieces = tally.channel.pieces(key)
-                    found.append(([(float(left[a]), float(right[b - 1])) for a, b in pieces], count / self.shares.n))
-        return sorted((one for one in found if one[0]), key=lambda one: -one[1])
+    @property
+    def axis(self) -> str:
+        """What the number is and in which unit, as an axis is labelled."""
+        name, unit = self.question.name, self.question.unit
+        return f"{name} in {unit}" if unit and unit not in name else name
 
     def _repr_html_(self) -> str:
-        told = self._told(0.95)
         rows = "".join(
-            f"<tr><td>up to {row['up_to']:.6g}</td><td>{row['share']:.4f}</td><td>{_ends(row, '.4f')}</td></tr>"
-            for row in told["cdf"]
+            f"<tr><td>up to {row['up_to']:.6g}</td><td>{row['share']:.4f}</td>"
+            f"<td>{documents.around(row, '.4f')}</td></tr>"
+            for row in documents.told(self, 0.95)["cdf"]
         )
         head = f"<caption>{html.escape(self.question.name)}: {self.shares.n:,} reports</caption>"
         return f"<table>{head}<tr><th>number</th><th>share</th><th>95% interval</th></tr>{rows}</table>"
@@ -430,11 +338,3 @@ def _thresholds(tally: Tally) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int
     start, stop, below = start[asked], stop[asked], start[asked] == 0
     ends = cell_ends(channel.domain)[1]
     return ends[np.where(below, stop, start) - 1], below, tally.counts[asked]
-
-
-def _ends(row: dict[str, Any], form: str) -> str:
-    """An interval in brackets; nothing where there is none, "…" for an end that is not known."""
-    if row["low"] is None and row["high"] is None:
-        return ""
-    low, high = ("…" if end is None else f"{end:{form}}" for end in (row["low"], row["high"]))
-    return f" ({low}–{high})"

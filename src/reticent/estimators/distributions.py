@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from reticent.channel import Refusable
 from reticent.distributions.law import Floats
 from reticent.distributions.tallied import TalliedDistribution, cell_ends
 from reticent.domain import Numbers
@@ -36,6 +37,11 @@ def distribution(*tallies: Tally) -> TalliedDistribution:
     """
     check_tallies(tallies)
     domain = tallies[0].channel.domain
+    if isinstance(tallies[0].channel, Refusable):
+        raise EstimateError(
+            "Some people refuse, and nothing is known of their numbers. nonresponse(tally) has the law of those who answer, the "
+            "share who refuse, and bounds for everybody."
+        )
     if not isinstance(domain, Numbers):
         raise EstimateError(
             f'"{domain.name}" has categories, not numbers, so it has shares and no distribution function; use '

@@ -47,7 +47,7 @@ def case_one(
     >>> [channel.describe(int(key)) for key in channel.keys()]
     ['up to 25', 'up to 50', 'up to 75', 'above 25', 'above 50', 'above 75']
     """
-    weights, inside = _settled(domain, anchors)
+    weights, inside = settled_weights(domain, anchors)
     ask = _WORD if inside > 1 - 1e-12 else floor(Fraction(inside) * _WORD)
     return _on_line(domain, IndependentCuts(weights, 1), (acceptable, acceptable_ranges), ask, "one threshold")
 
@@ -108,7 +108,7 @@ def random_ranges(
         )
     if n_ranges == 2:
         return case_one(domain, anchors, acceptable=acceptable, acceptable_ranges=acceptable_ranges)
-    weights, _ = _settled(domain, anchors)
+    weights, _ = settled_weights(domain, anchors)
     cuts = IndependentCuts(weights, n_ranges - 1)
     return _on_line(domain, cuts, (acceptable, acceptable_ranges), _WORD, f"{n_ranges} random ranges")
 
@@ -225,7 +225,7 @@ def _check_ranges(domain: Numbers, n_ranges: Any) -> None:
         )
 
 
-def _settled(domain: Numbers, anchors: Any) -> tuple[tuple[int, ...], float]:
+def settled_weights(domain: Numbers, anchors: Any) -> tuple[tuple[int, ...], float]:
     """Integer weights of the inner edges, and the chance that an anchor is drawn and falls within the domain."""
     if anchors is None:
         return (1,) * len(domain.edges), 1.0

@@ -62,7 +62,7 @@ def selective(
     ['5/6', '1', '1', '5/6']
     """
     _check_selectable(channel)
-    floors = _floors(floor)
+    floors = law_of_floors(floor)
     masses = planning_masses(channel.domain, pilot)
     chosen = replace(channel, selection=Selection(masses, floors, _WORD))
     rate = rate_of_ranges(chosen, masses)
@@ -113,7 +113,7 @@ def _threshold(rho: Any, q: Fraction, ignorable: bool) -> int:
     return whole_part(coin * _WORD)
 
 
-def _floors(given: Any) -> Floors:
+def law_of_floors(given: Any) -> Floors:
     """A floor, or a law of floors, as weights of fractions."""
     if isinstance(given, Mapping):
         weights = _weights(given)
