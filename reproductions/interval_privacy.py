@@ -1,4 +1,4 @@
-"""Reproduce results of Ding and Ding, Interval Privacy (arXiv 2106.09565): Table II, Fig. 3 and Fig. 5.
+"""Reproduce results of Ding and Ding, Interval Privacy (arXiv 2106.09565): Table II, Fig. 3, Fig. 5, progressive questions.
 
     python -m reproductions.interval_privacy                    tables, pictures and results.json in build/interval-privacy
     python -m reproductions.interval_privacy --quick            200 replicates of the table, 60 of the figures
@@ -21,10 +21,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reproductions.interval import anchor_laws, anchor_pictures, claims, laplace_picture, mean_picture, tables
+from reproductions.interval import (
+    anchor_laws,
+    anchor_pictures,
+    claims,
+    laplace_picture,
+    mean_picture,
+    progressive,
+    progressive_picture,
+    tables,
+)
 from reproductions.interval.anchor_laws import LAWS, Curve, Estimated
 from reproductions.interval.laplace import Comparison, comparison
 from reproductions.interval.mean_experiment import SEED, TARGETS, Cell, T, experiment
+from reproductions.interval.progressive import Asked
 from reproductions.subset.claim import Claim
 from reproductions.subset.frame import save
 from reproductions.subset.tables import claim_table
@@ -44,12 +54,13 @@ class Results:
     laplace: Comparison
     laws: tuple[Estimated, ...]
     curves: tuple[Curve, ...]
+    asked: Asked
     claims: tuple[Claim, ...]
 
     @property
     def agrees(self) -> bool:
         """Whether every checked number is within its simulation error."""
-        return all(one.agrees for one in (*self.cells, *self.laplace.errors, *self.laws))
+        return all(one.agrees for one in (*self.cells, *self.laplace.errors, *self.laws, self.asked))
 
 
 def run(replicates: int, figure_replicates: int) -> Results:
@@ -58,7 +69,9 @@ def run(replicates: int, figure_replicates: int) -> Results:
     _progress(f"Fig. 3 and Fig. 5: {figure_replicates} replicates")
     found = comparison(figure_replicates)
     laws = tuple(anchor_laws.estimated(law, figure_replicates) for law in LAWS)
-    return Results(replicates, figure_replicates, cells, found, laws, anchor_laws.curves(), claims.claims(found))
+    _progress("Progressive questions")
+    asked = progressive.asked(max(10, figure_replicates // 10))
+    return Results(replicates, figure_replicates, cells, found, laws, anchor_laws.curves(), asked, claims.claims(found))
 
 
 def document(results: Results) -> dict[str, Any]:
@@ -76,6 +89,7 @@ def document(results: Results) -> dict[str, Any]:
             "laws": [law.to_json() for law in results.laws],
             "curves": [curve.to_json() for curve in results.curves],
         },
+        "progressive": results.asked.to_json(),
         "claims": [claim.to_json() for claim in results.claims],
         "agrees": results.agrees,
     }
@@ -87,6 +101,7 @@ def report(results: Results) -> str:
         tables.mean_table(results.cells, results.replicates),
         tables.laplace_table(results.laplace),
         tables.law_table(results.laws, results.figure_replicates),
+        tables.progressive_table(results.asked),
         claim_table(results.claims),
     ]
     return "\n\n\n".join("\n".join(lines) for lines in parts)
@@ -99,6 +114,7 @@ def draw(results: Results, folder: Path) -> list[str]:
         "fig3-people": laplace_picture.people(results.laplace),
         "fig5-distributions": anchor_pictures.distributions(results.laws),
         "fig5-tradeoff": anchor_pictures.tradeoff(results.curves, results.laws),
+        "progressive": progressive_picture.readings(results.asked),
     }
     return [name for stem, (drawn, finding) in pictures.items() for name in save(drawn, folder, stem, finding)]
 

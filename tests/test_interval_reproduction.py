@@ -25,12 +25,15 @@ from reproductions.interval import (
     laplace_picture,
     mean_experiment,
     mean_picture,
+    progressive,
+    progressive_picture,
     tables,
     theory,
 )
 from reproductions.interval.anchor_laws import LAWS, Curve, Estimated
 from reproductions.interval.laplace import Comparison
 from reproductions.interval.mean_experiment import MEAN, SQUARE, Cell
+from reproductions.interval.progressive import Asked
 from reproductions.interval.published import TABLE, Printed
 
 RUNS, FIGURE_RUNS = 100, 60
@@ -54,6 +57,11 @@ def laws() -> tuple[Estimated, ...]:
 @pytest.fixture(scope="module")
 def curves() -> tuple[Curve, ...]:
     return anchor_laws.curves()
+
+
+@pytest.fixture(scope="module")
+def asked() -> Asked:
+    return progressive.asked(10)
 
 
 # --- Exact numbers ----------------------------------------------------------------------------------------------------
@@ -151,17 +159,30 @@ def test_one_command_writes_everything(tmp_path: Path, capsys: pytest.CaptureFix
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert printed["agrees"] is True and len(printed["table_2"]) == 30 and len(printed["fig_5"]["curves"]) == 4
-    stems = {"table2-mean", "fig3-people", "fig5-distributions", "fig5-tradeoff"}
+    stems = {"table2-mean", "fig3-people", "fig5-distributions", "fig5-tradeoff", "progressive"}
     assert {path.stem for path in tmp_path.glob("*.svg")} == {path.stem for path in tmp_path.glob("*.png")} == stems
     for stem in stems:
         drawn = ElementTree.parse(tmp_path / f"{stem}.svg").getroot()
         assert sum(element.tag.endswith("}text") for element in drawn.iter()) >= 5
 
 
-def test_the_tables(cells: tuple[Cell, ...], comparison: Comparison, laws: tuple[Estimated, ...]) -> None:
-    said = "\n".join(
-        [*tables.mean_table(cells, RUNS), *tables.laplace_table(comparison), *tables.law_table(laws, FIGURE_RUNS)]
-    )
+def test_progressive_questions_need_the_row_of_stopping(asked: Asked) -> None:
+    """Bias within four simulation errors and 0.001 at eleven edges with the row; far more without. Seeded."""
+    assert asked.agrees and asked.readings[0].largest < 0.01 < 0.1 < min(one.largest for one in asked.readings[1:])
+    assert 0.6 < asked.stopped < 0.7 and 0.15 < asked.nothing < 0.25 and 0.7 < asked.coverage < 0.75
+    assert not replace(asked, readings=(asked.readings[1], *asked.readings[1:])).agrees
+    # Exactly: everybody stops, or has answered everything; nothing at all is answered by those whose first part is too small.
+    matrix, keys = progressive.channel().matrix(), progressive.channel().keys()
+    assert matrix.sum(axis=0) == pytest.approx(np.ones(len(progressive.EDGES) + 1))
+    assert len(keys) == len(matrix)
+
+
+def test_the_tables(cells: tuple[Cell, ...], comparison: Comparison, laws: tuple[Estimated, ...], asked: Asked) -> None:
+    said = "\n".join([
+        *tables.mean_table(cells, RUNS), *tables.laplace_table(comparison), *tables.law_table(laws, FIGURE_RUNS),
+        *tables.progressive_table(asked),
+    ])  # fmt: skip
+    assert "stopping has its row" in said and "before the last of 4 questions" in said
     assert "0.503 (0.400; 0.400)" in said and "0.4046961824" in said and "DIFFERS" not in said
     assert "DIFFERS" in "\n".join(tables.mean_table([replace(cells[0], z_mean=9.0)], RUNS))
     assert [line for line in said.splitlines() if len(line) > 120] == []
@@ -174,13 +195,18 @@ def test_too_few_replicates_are_refused(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_words_stay_inside_the_pictures_and_apart(
-    cells: tuple[Cell, ...], comparison: Comparison, laws: tuple[Estimated, ...], curves: tuple[Curve, ...]
+    cells: tuple[Cell, ...],
+    comparison: Comparison,
+    laws: tuple[Estimated, ...],
+    curves: tuple[Curve, ...],
+    asked: Asked,
 ) -> None:
     drawn: dict[str, Figure] = {
         "means": mean_picture.means(cells)[0],
         "people": laplace_picture.people(comparison)[0],
         "distributions": anchor_pictures.distributions(laws)[0],
         "tradeoff": anchor_pictures.tradeoff(curves, laws)[0],
+        "progressive": progressive_picture.readings(asked)[0],
     }
     for name, figure in drawn.items():
         renderer = FigureCanvasAgg(figure).get_renderer()

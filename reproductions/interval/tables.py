@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from reproductions.interval.anchor_laws import Estimated
 from reproductions.interval.anchor_laws import N as PEOPLE
 from reproductions.interval.laplace import EPSILON, Comparison, N
 from reproductions.interval.mean_experiment import FAR, TARGETS, Cell
+from reproductions.interval.progressive import EDGES, QUESTIONS, Asked, people
 from reproductions.interval.published import EARLIER
 from reproductions.subset.tables import aligned
 
@@ -79,6 +82,27 @@ def law_table(found: Sequence[Estimated], replicates: int) -> list[str]:
         "",
         *aligned(rows),
     ]
+
+
+def progressive_table(found: Asked) -> list[str]:
+    """Progressive questions in numbers."""
+    rows: list[tuple[str, ...]] = [("of the people who stopped", "largest bias of F", "at", "simulation error")]
+    for one in found.readings:
+        place = int(np.argmax(np.abs(one.bias)))
+        rows.append((one.name, _signed_share(one.bias[place]), f"{EDGES[place]} hours", f"{one.error[place]:.4f}"))
+    return [
+        f"Progressive questions on hours per week, {len(people()):,} people with floors of their own, {found.replicates} replicates",
+        "",
+        *aligned(rows),
+        "",
+        f"{found.stopped:.1%} stop before the last of {QUESTIONS} questions, {found.nothing:.1%} before the first; {1 - found.nothing:.1%} "
+        "give an answer.",
+        f"A report leaves {found.coverage:.3f} of the people on average, the narrowest {found.least:.3f}.",
+    ]
+
+
+def _signed_share(value: float) -> str:
+    return f"{value:+.4f}".replace("-", "−")
 
 
 def _digits(value: float) -> str:
