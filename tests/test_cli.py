@@ -313,19 +313,21 @@ def test_a_process_of_its_own(place: Path) -> None:
 
 def test_demo(place: Path) -> None:
     result = ok("demo", "--seed", "1", "-o", "demo.html")
-    for label in ("Amer-Indian-Eskimo", "Female", "Some-college", ">50K", "truth", "demo.html"):
+    for label in ("Amer-Indian-Eskimo", "Female", "Some-college", ">50K", "hours per week", "truth", "demo.html"):
         assert label in result.stdout
     page = Path("demo.html").read_text(encoding="utf-8")
-    assert len(page) < 500_000 and page.count("<section") == 4 and "<script" not in page
+    assert len(page) < 500_000 and page.count("<section") == 5 and "<script" not in page
 
 
 def test_demo_json(place: Path) -> None:
     document: dict[str, Any] = json.loads(ok("demo", "--json", "--seed", "1").stdout)
-    assert [question["question"] for question in document["questions"]] == ["race", "sex", "education", "income"]
+    *categories, hours = document["questions"]
+    assert [question["question"] for question in categories] == ["race", "sex", "education", "income"]
+    assert hours["question"] == "hours per week" and all("truth" in row for row in hours["quantiles"])
     assert document["simulated"] and Path(document["page"]).exists()
-    rows = [row for question in document["questions"] for row in question["shares"]]
+    rows = [row for question in categories for row in question["shares"]]
     assert len(rows) == 25 and sum(row["covered"] for row in rows) >= 20
-    assert sum(row["truth"] for row in document["questions"][0]["shares"]) == pytest.approx(1)
+    assert sum(row["truth"] for row in categories[0]["shares"]) == pytest.approx(1)
 
 
 # --- what is printed ---------------------------------------------------------------------------------------------------

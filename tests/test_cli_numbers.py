@@ -76,11 +76,22 @@ def test_shares_of_cells_leakage_and_findings_still_work() -> None:
     assert "(25, 35]" in ok("estimate", "age.parquet", "--method", "moments").stdout
     assert "mutual information" in ok("leakage", "age.parquet").stdout
     ok("findings", "age.parquet", "-o", "age.html")
-    assert "(25, 35]" in Path("age.html").read_text(encoding="utf-8")
+    assert "could have given the same report" in Path("age.html").read_text(encoding="utf-8")
+
+
+def test_repeated_answers_leave_what_fits_them_all() -> None:
+    ok("design", "--column", "pay", "--low", "0", "--high", "10000", "--edges", "500:9500:500", "--narrowest", "0.2")
+    text = ok("leakage", "design.json", "--answers", "3").stdout
+    assert "mutual information" in text and "joint coverage       0." in text and "by the sum bound" in text
+    (document,) = json.loads(ok("leakage", "design.json", "--answers", "3", "--json").stdout)
+    told = document["repetition"]["joint_coverage"]
+    assert told["leakage"] == told["exact_leakage"] < told["sum_bound"]
 
 
 def test_what_cannot_be_computed_is_said_beside_what_can() -> None:
-    ok("design", "--column", "pay", "--low", "0", "--high", "10000", "--edges", "500:9500:500", "--narrowest", "0.2")
+    letters = rt.Categorical("letter", [str(k) for k in range(17)])
+    halves = [[1, 0.5, *[0] * 15], [0, 0.5, *[1] * 15]]  # a table that rules answers out has no closed form
+    rt.Design({"letter": rt.Table.from_matrix(letters, halves)}).save("design.json")
     text = ok("leakage", "design.json", "--answers", "3").stdout
     assert "mutual information" in text and "What 3 answers reveal together was not computed" in text
     (document,) = json.loads(ok("leakage", "design.json", "--answers", "3", "--json").stdout)

@@ -10,14 +10,16 @@ from typing import Any, Literal
 
 import click
 
+from reticent.cli.assumed import FORMAT, read_shares
 from reticent.cli.outputs import check_place
 from reticent.cli.pairs import asked_with, joined, spelled
 from reticent.cli.terminal import columns as aligned
 from reticent.cli.terminal import hint, note, print_json, progress_bar
 from reticent.design import Design
 from reticent.domain import MISSING_RULES, MissingRule
-from reticent.engines import ReportFile, privatize_file, tally_files, write_tally
+from reticent.engines import ArrowEngine, ReportFile, privatize_file, tally_files, write_tally
 from reticent.engines.arrow import is_parquet
+from reticent.engines.decoded_file import decode_files
 from reticent.engines.report_file import files_of
 from reticent.engines.storage import cut
 from reticent.errors import FileFormatError
@@ -36,7 +38,8 @@ OWN_COLUMNS = ("report", "count", "weight", "square")
 @click.option("--keep", multiple=True, help="A public column to copy as it is; repeat for more.")
 @click.option("--missing", type=click.Choice(list(MISSING_RULES)), help="Instead of the design's rule.")
 @click.option("--missing-value", "missing_values", multiple=True, help="Text in a CSV that means missing, e.g. NA.")
-@click.option("--coverage", is_flag=True, help="Add the share of the categories that each report leaves possible.")
+@click.option("--coverage", is_flag=True, help="Add the share of people that each report leaves possible.")
+@click.option("--pilot", help=f"For --coverage, shares of the categories or cells: {FORMAT} Default: equal ones.")
 @click.option("--seed", help="For simulation only: coins that can be repeated protect nobody.")
 @click.option("--overwrite", is_flag=True, help="Replace the output file if there is one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
@@ -48,6 +51,7 @@ def privatize(
     missing: MissingRule | None,
     missing_values: tuple[str, ...],
     coverage: bool,
+    pilot: str | None,
     seed: str | None,
     overwrite: bool,
     as_json: bool,
@@ -56,8 +60,10 @@ def privatize(
 
     Only the columns of the design, privatised, its public columns and those of --keep reach the output.
     """
+    if pilot is not None and not coverage:
+        raise click.UsageError("--pilot says how people are counted for --coverage; give both, or leave it out.")
     for path in files_of(output):
-        check_place(path, [*files_of(file), design_path])
+        check_place(path, [*files_of(file), design_path, pilot])
     existing = [path for path in files_of(output) if Path(path).exists()]
     if existing and not overwrite:
         raise click.UsageError(
@@ -69,25 +75,53 @@ def privatize(
         design = replace(design, missing=missing)
     if seed is not None:
         note("Simulation only: with --seed the coins can be repeated, so these reports protect nobody.")
+    shares = None if pilot is None else {name: read_shares(one.domain, pilot) for name, one in design.columns.items()}
     with progress_bar("privatizing") as progress:
         counts = privatize_file(
-            file, design, output, keep=keep, coverage=coverage, seed=seed, missing_values=missing_values,
+            file, design, output, keep=keep, coverage=coverage, shares=shares, seed=seed, missing_values=missing_values,
             progress=progress,
         )  # fmt: skip
     rows = counts.pop("rows")
     disclosed = list(dict.fromkeys([*design.disclosed, *keep]))
+    covered = _covered(output, list(design.columns)) if coverage else {}
     if as_json:
-        print_json(
-            {"file": output, "rows": rows, "missing": counts, "public": disclosed, "simulated": seed is not None}
-        )
+        document: dict[str, Any] = {"file": output, "rows": rows, "missing": counts, "public": disclosed}
+        document |= {"coverage": {"shares": pilot or "uniform", **covered}} if coverage else {}
+        print_json({**document, "simulated": seed is not None})
     else:
         click.echo(f"{output}: {rows:,} rows with reports on {', '.join(design.columns)}")
         for name, absent in counts.items():
             if absent:
                 click.echo(f"  {name}: {absent:,} answers missing, counted apart")
+        for name, found in covered.items():
+            click.echo(_of_people(name, found, pilot))
     if disclosed:
         note(f"Not protected: {', '.join(disclosed)} (readable as they are).")
     hint(f"reticent tally {output}")
+
+
+def _covered(output: str, columns: list[str]) -> dict[str, dict[str, float | None]]:
+    """The mean and the least coverage of the reports in a file, by question; None where there are no reports."""
+    names = [f"{name}_coverage" for name in columns]
+    known: dict[str, list[Any]] = {name: [] for name in names}
+    for batch in ArrowEngine(output).batches(names):
+        for name in names:
+            values = batch[name].cast("float64").drop_null().to_numpy(zero_copy_only=False)
+            known[name] += [(len(values), float(values.sum()), float(values.min()))] if len(values) else []
+    found: dict[str, dict[str, float | None]] = {}
+    for column, name in zip(columns, names, strict=True):
+        n = sum(count for count, _, _ in known[name])
+        total, least = sum(total for _, total, _ in known[name]), min((low for *_, low in known[name]), default=None)
+        found[column] = {"mean": total / n if n else None, "least": least}
+    return found
+
+
+def _of_people(name: str, found: dict[str, float | None], pilot: str | None) -> str:
+    mean, least = found["mean"], found["least"]
+    if mean is None or least is None:
+        return f"  {name}: no reports"
+    what = "people" if pilot not in (None, "uniform") else "people if all categories are equally common"
+    return f"  {name}: a report leaves {100 * mean:.0f} of 100 {what}, the narrowest {100 * least:.0f}"
 
 
 @click.command()
@@ -108,6 +142,11 @@ def privatize(
 @click.option(
     "--engine", type=click.Choice(["arrow", "duckdb"]), default="arrow", show_default=True, help="What counts."
 )
+@click.option(
+    "--decoded",
+    type=click.Path(dir_okay=False),
+    help="Also write every report in words and, for numbers, as low and high: .parquet or .csv.",
+)
 @click.option("-o", "--output", type=click.Path(), help="One question: a file. Several: a folder. Default: here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def tally(
@@ -118,6 +157,7 @@ def tally(
     kind: Literal["patterns", "support"] | None,
     weight: str | None,
     engine: Literal["arrow", "duckdb"],
+    decoded: str | None,
     output: str | None,
     as_json: bool,
 ) -> None:
@@ -139,6 +179,8 @@ def tally(
     paths = _paths(list(tallies), output)
     for path in paths.values():
         check_place(path, read, "tally")
+    if decoded is not None:
+        _decode(files, [*columns, *joint], decoded, paths)
     for name, counted in tallies.items():
         paths[name].parent.mkdir(parents=True, exist_ok=True)
         write_tally(counted, paths[name])
@@ -155,6 +197,15 @@ def tally(
     if any(group["simulated"] for document in documents for group in document["groups"]):
         note(SIMULATED)
     hint("reticent estimate " + " ".join(_quoted(path) for path in list(paths.values())[:3]))
+
+
+def _decode(files: tuple[str, ...], columns: list[str], output: str, tallies: dict[str, Path]) -> None:
+    """Writes the reports as people read them. Raises UsageError for the place of a tally."""
+    if any(Path(output).resolve() == path.resolve() for path in tallies.values()):
+        raise click.UsageError(f"--decoded and -o name the same file {output}; give each its own.")
+    check_place(output, [path for file in files for path in files_of(file)])
+    rows = decode_files(files, columns, output)
+    note(f"{output}: {rows:,} reports in words; ranges are (low, high].")
 
 
 def _check_usage(

@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from reticent import mechanisms
-from reticent.channel import Channel, Subset
-from reticent.cli.numbers import number_options, ranges_channel, taken_from
+from reticent.channel import Channel, Ranges, Subset
+from reticent.cli.numbers import number_options, people_left, ranges_channel, taken_from
 from reticent.cli.outputs import check_place
 from reticent.cli.recipes import make, mechanism_name, parameter_options, told
 from reticent.cli.terminal import hint, note, print_json
 from reticent.design import Design
-from reticent.domain import NO_ANSWER, Categorical, MissingRule
+from reticent.domain import NO_ANSWER, Categorical, MissingRule, Numbers
 from reticent.engines import ArrowEngine, save
 from reticent.engines.column_types import answer_texts
 from reticent.engines.report_file import files_of
@@ -76,7 +76,9 @@ def design(
     With --low and --high the question asks for a number, and reports are random ranges.
     """
     number = taken_from(given)
-    given_files = [value for value in given.values() if isinstance(value, str) and value.endswith(".json")]
+    given_files = [
+        value for value in (*given.values(), number.get("pilot")) if isinstance(value, str) and value.endswith(".json")
+    ]
     check_place(output, [categories_file, *([] if from_data is None else files_of(from_data)), *given_files])
     if Path(output).exists() and not add:
         raise click.UsageError(f"{output} exists; add to it with --add, or name another file with -o.")
@@ -88,7 +90,7 @@ def design(
             f"`reticent privatize --missing skip` differs for one run."
         )
     rule = missing or ("refuse" if before is None else before.missing)
-    channel = None
+    channel: Channel | None = None
     try:
         if column is not None and number:
             others = {
@@ -115,6 +117,8 @@ def design(
         print_json(made.to_json())
     else:
         click.echo(_described(output, made, channel))
+        if isinstance(channel, Ranges):
+            click.echo(people_left(channel, number.get("pilot")))
     if channel is not None and channel.name == "full response":
         note(f'Warning: full-response protects nothing; every answer to "{column}" will be readable.')
     if isinstance(channel, Subset) and pair_with is not None:
@@ -234,8 +238,9 @@ def _described(output: str, made: Design, channel: Channel | None) -> str:
     lines = []
     if channel is not None:
         limit = "no finite epsilon" if math.isinf(channel.epsilon) else f"epsilon {channel.epsilon:.4g}"
+        what = "cells" if isinstance(channel.domain, Numbers) else "categories"
         lines.append(
-            f"{output}: {channel.domain.name}, {len(channel.domain):,} categories, {channel.name}, {limit}, digest "
+            f"{output}: {channel.domain.name}, {len(channel.domain):,} {what}, {channel.name}, {limit}, digest "
             f"{channel.digest[:12]}"
         )
     private = len(made.columns) - sum(name in made.columns for name in made.disclosed)

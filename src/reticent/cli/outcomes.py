@@ -21,15 +21,20 @@ from reticent.cli.questions import (
     margins_of,
     name_of,
     said_once,
+    strata_names,
     title_of,
 )
-from reticent.cli.terminal import hint, note, print_json, shares_table
+from reticent.cli.terminal import columns as aligned
+from reticent.cli.terminal import hint, interval_text, note, print_json, shares_table
+from reticent.distributions.documents import around
 from reticent.domain import Categorical
 from reticent.engines import replacing
+from reticent.findings.numbers import number_section
 from reticent.findings.sections import section
 from reticent.measures import Leakage
 from reticent.plots import percent
 from reticent.results import SIMULATED, Method
+from reticent.tallies import Tally
 
 tally_argument = click.argument("tallies", nargs=-1, required=True, type=click.Path(dir_okay=False))
 level_option = click.option(
@@ -74,7 +79,7 @@ def estimate(
     documents, good, simulated = [], True, False
     for group, parts in by_question(tallies, strata):
         with said_once():
-            law = law_of(parts, method, interval)
+            law = law_of(parts, method, interval, _strata_of(tallies, parts, strata))
             shares = estimated(parts, method) if law is None else law.shares
         if law is not None:
             good &= law.converged and law.unique is not False
@@ -140,9 +145,14 @@ def findings(
     asked: list[tuple[Categorical, Group]] = []
     for group, parts in by_question(tallies, strata):
         with said_once():
-            shares = estimated(parts)
-            ends = shares.confidence_interval(confidence_level, cast("Method | None", interval))
-            sections.append(section(shares, ends, name=name_of(shares, group), public=[key for key, _ in group]))
+            law = law_of(parts, None, interval, _strata_of(tallies, parts, strata))
+            shares = estimated(parts) if law is None else law.shares
+            called, public = name_of(shares, group), [key for key, _ in group]
+            if law is None:
+                ends = shares.confidence_interval(confidence_level, cast("Method | None", interval))
+                sections.append(section(shares, ends, name=called, public=public))
+            else:
+                sections.append(number_section(law, confidence_level, name=called, public=public))
         good &= shares.converged and shares.unique is not False
         asked.append((shares.domain, group))
     simulated = any(one["simulated"] for one in sections)
@@ -165,7 +175,9 @@ def findings(
 def demo(output: str, seed: str | None, as_json: bool) -> None:
     """Privatise a real table, estimate its shares from the reports, and set them against the truth."""
     check_place(output, kind="page")
-    note("Privatising race, sex, education and income of 32,561 people, then estimating from the reports alone …")
+    note(
+        "Privatising race, sex, education, income and working hours of 32,561 people, then estimating from the reports alone …"
+    )
     asked = demonstration.run(seed)
     _write(output, demonstration.page(asked))
     if as_json:
@@ -178,6 +190,9 @@ def demo(output: str, seed: str | None, as_json: bool) -> None:
         )
     else:
         for question in asked:
+            if isinstance(question, demonstration.Counted):
+                click.echo("\n".join(beside_the_truth(question)) + "\n")
+                continue
             low, high = question.interval.low.tolist(), question.interval.high.tolist()
             click.echo(f"{title_of(question.shares)}, by {question.channel.name}")
             click.echo("\n".join(shares_table(question.shares, low, high, question.truth.tolist())))
@@ -188,6 +203,34 @@ def demo(output: str, seed: str | None, as_json: bool) -> None:
         )
         click.echo(f"The findings, with pictures: {Path(output).resolve()}")
     hint("reticent design --column QUESTION --category A --category B …")
+
+
+def _strata_of(paths: tuple[str, ...], parts: list[Tally], strata: bool) -> tuple[str, ...]:
+    """What the tallies of a question are called where groups are read as strata; nothing otherwise."""
+    return strata_names(paths, parts[0].channel.domain) if strata else ()
+
+
+def beside_the_truth(question: demonstration.Counted) -> list[str]:
+    """The distribution of a number as a table, with the truth beside it."""
+    law, told = question.law, question.section()["distribution"]
+    rows = [["", "share (interval)", "truth"]]
+    rows += [
+        [f"up to {row['up_to']:,.6g}", interval_text(row["share"], row["low"], row["high"], 3), f"{row['truth']:.3f}"]
+        for row in told["cdf"]
+    ]
+    for row in told["quantiles"]:
+        rows.append(
+            [f"{row['share']:.0%} are up to", f"{row['up_to']:,.6g}{around(row, ',.6g')}", f"{row['truth']:,.6g}"]
+        )
+    mean = told["mean"]
+    rows.append(["mean", f"{mean['value']:.2f}{around(mean, '.2f')}", f"{mean['truth']:.2f}"])
+    said = f"between {mean['placement_low']:.2f} and {mean['placement_high']:.2f} wherever in their cells they lie"
+    return [
+        f"{law.question.name} ({len(law.question):,} cells, {law.shares.n:,} reports), by {question.channel.name}",
+        *aligned(rows, left=(0, 1)),
+        f"  The mean is for answers at the middles of their cells; {said}.",
+        *(f"  {one}" for one in law.coverage),
+    ]
 
 
 def given_away_line(measured: Leakage) -> str:

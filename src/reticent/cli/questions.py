@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reticent.cli.terminal import hint, note, shares_table
-from reticent.domain import ProductDomain
+from reticent.domain import Categorical, ProductDomain
 from reticent.engines import read_tally
 from reticent.errors import FileFormatError
 from reticent.estimators import maximum_likelihood, moments, one_step
@@ -40,6 +40,12 @@ def by_question(paths: tuple[str, ...], strata: bool = False) -> Iterator[tuple[
             note(f"{name}{in_words(group)}: no reports; left out.")
             continue
         yield group, tallies
+
+
+def strata_names(paths: tuple[str, ...], domain: Categorical) -> tuple[str, ...]:
+    """The groups of the weighted tallies of a question, as `by_question` reads them as strata, in its order."""
+    groups = (group for path in paths for group, tally in _groups(path) if tally.channel.domain == domain)
+    return tuple(", ".join(f"{key}: {value or 'empty'}" for key, value in group) for group in groups)
 
 
 def _say_which_stay_apart(asked: list[tuple[str, tuple[str, ...]]]) -> None:

@@ -18,9 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from reticent.channel import Channel, Subset, channel_from_json
+from reticent.channel import Channel, Ranges, Subset, channel_from_json
 from reticent.choose import Words
+from reticent.coverage import coverage_by_report
 from reticent.design import Design, column_seed
 from reticent.domain import MissingRule
 from reticent.engines.arrow import BATCH_BYTES, METADATA_KEY, ArrowEngine, encode_column, is_parquet
@@ -97,14 +99,16 @@ def privatize_file(
     *,
     keep: Sequence[str] = (),
     coverage: bool = False,
+    shares: Mapping[str, NDArray[np.float64]] | None = None,
     seed: int | str | None = None,
     missing_values: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> dict[str, int]:
     """Draw a report for every answer in a file, batch by batch; returns the rows and the missing answers by column.
 
-    `keep` names public columns that are copied as they are; `coverage` adds `<column>_coverage`, the share of the
-    categories that a report leaves possible. Coins come from the operating system; `seed` is for simulation only.
+    `keep` names public columns that are copied as they are; `coverage` adds `<column>_coverage`, the share of people that
+    a report leaves possible when the categories or cells have these `shares`, by column; without them, the share of the
+    categories. It is a property of the report, whatever the answer was. Coins come from the operating system; `seed` is for simulation only.
 
     Raises AnswerError for answers outside the domain, or missing ones where the design refuses them.
     """
@@ -133,7 +137,7 @@ def privatize_file(
                 columns[name] = report_array(reports)
                 totals[name] += reports.missing
                 if coverage:
-                    columns[f"{name}_coverage"] = _coverage(reports)
+                    columns[f"{name}_coverage"] = _coverage(reports, None if shares is None else shares[name])
             totals["rows"] += len(columns[next(iter(design.columns))])
             if progress is not None:
                 progress(engine.progress)
@@ -208,29 +212,32 @@ def report_array(reports: Reports) -> Any:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(reports.keys.shape[1]), len(reports), [validity, data])
 
 
-def _coverage(reports: Reports) -> Any:
-    """Share of the categories that each report leaves possible."""
+def _coverage(reports: Reports, shares: NDArray[np.float64] | None) -> Any:
+    """Share of the people, or without their shares of the categories, that each report leaves possible."""
     distinct, position = np.unique(reports.keys, axis=0, return_inverse=True)
     if reports.valid is not None and not reports.valid.all():  # blanked keys need not be possible reports
         possible = reports.channel.possible(distinct)
         share = np.full(len(distinct), np.nan)
-        share[possible] = _supported(reports.channel, distinct[possible])
+        share[possible] = _supported(reports.channel, distinct[possible], shares)
     else:
-        share = _supported(reports.channel, distinct)
+        share = _supported(reports.channel, distinct, shares)
     mask = None if reports.valid is None else ~reports.valid
     return pa.array(share[position.reshape(-1)], mask=mask)
 
 
-def _supported(channel: Channel, keys: Any) -> Any:
+def _supported(channel: Channel, keys: Any, shares: NDArray[np.float64] | None) -> Any:
     p = channel.n_categories
+    weights = np.full(p, 1 / p) if shares is None else shares
     if math.isfinite(channel.epsilon):
         return np.ones(len(keys))
-    if isinstance(channel, Subset) and channel.kept == 1:
+    if isinstance(channel, Ranges):
+        return coverage_by_report(channel, weights, keys)
+    if isinstance(channel, Subset) and channel.kept == 1 and shares is None:
         members = np.bitwise_count(keys)
         return (members if members.ndim == 1 else members.sum(axis=1)) / p
     batch = max(1, 2**22 // p)
     parts = [keys[first : first + batch] for first in range(0, len(keys), batch)]
-    return np.concatenate([np.zeros(0), *((channel.rows(part).dense() > 0).mean(axis=1) for part in parts)])
+    return np.concatenate([np.zeros(0), *((channel.rows(part).dense() > 0) @ weights for part in parts)])
 
 
 def keys_from_arrow(channel: Channel, column: Any, path: str | Path) -> tuple[Any, Any]:

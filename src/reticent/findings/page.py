@@ -2,34 +2,45 @@
 
 A section describes one question, with the keys `name`, `n`, `effective_n`, `missing`, `mechanism`, `categories`,
 `confidence_level`, `leakage`, `per_category`, `one_report`, `not_protected`, `tradeoff`, `certificate` and
-`digest`. Only `name`, `n` and `categories` are needed; `effective_n` says that the people are weighted, `finding`
+`digest`. Only `name`, `n` and `categories` are needed; that on a number has `distribution` and `finding` in place of
+`categories`, and what `findings.numbers.section` says. `effective_n` says that the people are weighted, `finding`
 replaces the heading, `best_possible` adds a line to the last picture. A category's `estimate` is its share by itself,
 `share` the one of those that sum to 1. Shares and probabilities are between 0 and 1, information is in bits.
 """
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any, SupportsFloat
-from urllib.parse import quote
+from typing import Any
 
 import numpy as np
 
 from reticent import plots
 from reticent.errors import ParameterError
+from reticent.findings.elements import (
+    TABLE_ROWS,
+    data,
+    decimal,
+    figure,
+    float_of,
+    key,
+    number,
+    paragraph,
+    precise,
+    words,
+)
+from reticent.findings.leakages import given_away
+from reticent.findings.number_page import curve, quantiles, reports
 from reticent.plots import percent, readable
 from reticent.results import total_text
 
 __all__ = ["render"]
 
 Section = Mapping[str, Any]
-TABLE_ROWS = 100  # of the largest; the download has more, and keeps the page small
-DOWNLOAD_ROWS = 400
 NEEDED = ("name", "n", "categories")
+NEEDED_OF_NUMBERS = ("name", "n", "finding", "distribution")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
@@ -46,9 +57,10 @@ def render(sections: Sequence[Section], title: str, *, intro: str = "", footer: 
     (True, False)
     """
     for section in sections:
-        if lacking := [key for key in NEEDED if key not in section]:
+        needed = NEEDED_OF_NUMBERS if "distribution" in section else NEEDED
+        if lacking := [key for key in needed if key not in section]:
             raise ParameterError(
-                f"A section of the findings lacks {', '.join(lacking)}. Give at least {', '.join(NEEDED)}.",
+                f"A section of the findings lacks {', '.join(lacking)}. Give at least {', '.join(needed)}.",
                 lacking=lacking,
             )
     style = files("reticent.findings").joinpath("style.css").read_text(encoding="utf-8")
@@ -77,8 +89,7 @@ def question(section: Section, anchor: str) -> str:
         f'<p class="kicker">{words(section["name"])}</p><h2>{words(finding(section))}</h2>',
         paragraph(who_answered(section)),
         certificate_warning(section),
-        shares(section, anchor),
-        given_away(section, anchor),
+        *answered(section, anchor),
         unprotected(section),
         compared(section, anchor),
         provenance(section),
@@ -86,9 +97,18 @@ def question(section: Section, anchor: str) -> str:
     return f'<section id="{anchor}">' + "\n".join(part for part in parts if part) + "</section>\n"
 
 
+def answered(section: Section, anchor: str) -> list[str]:
+    """Return what people answered and what their reports gave away, for categories or for a number."""
+    if "distribution" in section:
+        return [curve(section, anchor), quantiles(section), reports(section, anchor)]
+    return [shares(section, anchor), given_away(section, anchor)]
+
+
 def finding(section: Section) -> str:
     """Return what the estimates say, in one sentence that goes no further than the intervals do."""
-    rows = sorted(section["categories"], key=lambda c: -(number(c["estimate"]) or 0.0))
+    if section["n"] and "distribution" in section:
+        return str(section["finding"])
+    rows = sorted(section.get("categories", ()), key=lambda c: -(number(c["estimate"]) or 0.0))
     if not section["n"] or not rows:
         return "Nobody has answered yet"
     if not (section.get("certificate") or {}).get("converged", True):
@@ -156,99 +176,6 @@ def shares(section: Section, anchor: str) -> str:
     return figure(plots.svg(picture, alt, key=anchor), caption, data(head, body, rows, f"{anchor}-shares"))
 
 
-def given_away(section: Section, anchor: str) -> str:
-    leakage = section.get("leakage") or {}
-    main = leakage.get("mutual_information")
-    value, floor, ceiling = bounds(main)
-    report = section.get("one_report") or {}
-    if value is None or ceiling is None:
-        return ""
-    said = str(report.get("words") or f"gives away {value:.2f} of {ceiling:.2f} bits")
-    per = section.get("per_category") or []
-    labels, bits = [readable(c["label"]) for c in per], [number(c.get("bits")) for c in per]
-    picture = plots.leakage_strip(value, floor, ceiling, said, labels=labels, bits=bits)
-    alt = f"One report {said}: {value:.2f} bits, where {floor:.2f} is nothing and {ceiling:.2f} the answer."
-    caption = f"On average a report gives away {value:.2f} of {ceiling:.2f} bits."
-    if known := [(b, label) for b, label in zip(bits, labels, strict=True) if b is not None]:
-        most, label = max(known)
-        caption += f" It gives away most, {most:.2f} bits, about someone whose answer is “{label}”."
-        if most > ceiling:
-            caption += " That is more than the average answer holds, because a rare answer is worth more."
-    head = ["answer", "bits", "size leakage"]
-    body = [
-        [labels[i], decimal(bits[i]), decimal(number(per[i].get("size")))]
-        for i in plots.largest([b or 0.0 for b in bits], TABLE_ROWS)
-    ]
-    table = data(head, body, {"leakage": leakage, "per_category": per}, f"{anchor}-leakage")
-    example = f"<p>For example: {words(report['example'])}</p>" if report.get("example") else ""
-    return (
-        f"<h3>One report {words(said)}</h3>{example}"
-        + figure(plots.svg(picture, alt, key=anchor), words(caption), table)
-        + measures(leakage)
-    )
-
-
-def measures(leakage: Mapping[str, Any]) -> str:
-    """Return the other measures of leakage, each with a sentence that says what the number means."""
-    items: list[tuple[str, str]] = []
-    value, floor, ceiling = bounds(leakage.get("size"))
-    if value is not None:
-        limit = f" (at most {percent(ceiling)})" if ceiling is not None else ""
-        items.append(
-            (
-                f"{percent(value)} of the people are ruled out",
-                f"Size leakage: the share of the population whose answer a report excludes, on average{limit}.",
-            )
-        )
-    value, floor, ceiling = bounds(leakage.get("prediction"))
-    if value is not None:
-        items.append(
-            (
-                f"A best guess is right {percent(value)} of the time",
-                f"Prediction leakage. Without a report it is right {percent(floor)} of the time.",
-            )
-        )
-    value, _, _ = bounds(leakage.get("min_entropy"))
-    if value is not None:
-        items.append(
-            (
-                f"Guessing gets {times(value)} better",
-                f"Min-entropy leakage, {value:.2f} bits: how much a report helps the best single guess.",
-            )
-        )
-    value, _, _ = bounds(leakage.get("maximal"))
-    if value is not None:
-        items.append(
-            (
-                f"At worst, {times(value)} better at guessing anything",
-                f"Maximal leakage, {value:.2f} bits: the bound for any secret tied to it, whatever the "
-                "guesser knew before.",
-            )
-        )
-    if "epsilon" in leakage:
-        epsilon = number(leakage["epsilon"])
-        if epsilon is None:
-            items.append(
-                (
-                    "No finite epsilon",
-                    "Some reports rule an answer out completely. There is no local differential "
-                    "privacy; the measures above are the protection.",
-                )
-            )
-        else:
-            odds = math.exp(epsilon) if epsilon < 700 else math.inf
-            items.append(
-                (
-                    f"Epsilon {epsilon:.2f}",
-                    "Local differential privacy: one report changes the odds between any two "
-                    f"answers by at most a factor of {odds:,.3g}.",
-                )
-            )
-    if not items:
-        return ""
-    return "<dl>" + "".join(f"<div><dt>{words(a)}</dt><dd>{words(b)}</dd></div>" for a, b in items) + "</dl>"
-
-
 def unprotected(section: Section) -> str:
     sentences = section.get("not_protected") or []
     if not sentences:
@@ -313,7 +240,8 @@ def certificate_warning(section: Section) -> str:
     certificate = section.get("certificate") or {}
     if certificate.get("converged", True):
         return ""
-    warning = "The calculation stopped before it reached the best fit. Do not use these shares yet."
+    what = "this distribution" if "distribution" in section else "these shares"
+    warning = f"The calculation stopped before it reached the best fit. Do not use {what} yet."
     return f'<p class="warning">{warning}</p>'
 
 
@@ -321,105 +249,8 @@ def provenance(section: Section) -> str:
     certificate, lines = section.get("certificate") or {}, []
     gap = number(certificate.get("gap"))
     if certificate.get("converged") and gap is not None:
-        reports = "reports" if section.get("effective_n") is None else "weighted reports"
-        lines.append(
-            f"The shares are the best fit to the {reports}, proved to within {max(gap, 1e-16):.0e} per report."
-        )
+        kind = "reports" if section.get("effective_n") is None else "weighted reports"
+        what = "distribution is" if "distribution" in section else "shares are"
+        lines.append(f"The {what} the best fit to the {kind}, proved to within {max(gap, 1e-16):.0e} per report.")
     tail = f" Channel <code>{words(section['digest'])}</code>" if section.get("digest") else ""
     return f'<p class="kicker" style="margin-top:2rem">{words(" ".join(lines))}{tail}</p>' if lines or tail else ""
-
-
-def figure(picture: str, caption: str, table: str) -> str:
-    return f"<figure>{picture}<figcaption>{caption}</figcaption>{table}</figure>"
-
-
-def data(head: Sequence[str], body: Sequence[Sequence[str]], full: Any, name: str) -> str:
-    """Return a closed table of a figure's numbers, with the same numbers to download as JSON."""
-    size = len(full) if isinstance(full, Sequence) else len(full.get("per_category", ()))
-    more = f"<p>The {len(body):,} largest of {size:,}.</p>" if size > len(body) else ""
-    if isinstance(full, Sequence) and size > DOWNLOAD_ROWS:
-        full = [full[i] for i in plots.largest([number(r.get("estimate")) or 0.0 for r in full], DOWNLOAD_ROWS)]
-    elif size > DOWNLOAD_ROWS:
-        full = {**full, "per_category": full["per_category"][:DOWNLOAD_ROWS]}
-    text = json.dumps(strict(full), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    address = "data:application/json;charset=utf-8," + quote(text, safe=SAFE, errors="replace")
-    link = f'<a download="{escape(name)}.json" href="{address}">JSON</a>'
-    top = "".join(f'<th scope="col">{words(h)}</th>' for h in head)
-    lines = "".join("<tr>" + "".join(f"<td>{words(cell)}</td>" for cell in line) + "</tr>" for line in body)
-    return (
-        f'<details><summary>data</summary><div class="scroll"><table><thead><tr>{top}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div>{more}<p>{link}</p></details>"
-    )
-
-
-SAFE = ",:;[]{}()@!*/?$=+.-_~"  # allowed unescaped in the path of a data URI inside a quoted attribute
-
-KEYS = {
-    "estimate": '<path d="M2 4h20" stroke="var(--estimate)" stroke-width="1.6"/>'
-    '<circle cx="12" cy="4" r="3.4" fill="var(--estimate)"/>',
-    "truth": '<path d="M12 -.4l4.4 4.4-4.4 4.4-4.4-4.4z" fill="var(--truth)" stroke="currentColor"/>',
-    "free": '<circle cx="12" cy="4" r="3.3" fill="none" stroke="var(--light)" stroke-width="1.5"/>',
-}
-
-
-def key(mark: str, meaning: str) -> str:
-    """Return one mark of a picture and its meaning, for the caption."""
-    picture = f'<svg viewBox="0 -1 24 10" aria-hidden="true">{KEYS[mark]}</svg>'
-    return f'<span class="key">{picture}{words(meaning)}</span> '
-
-
-def paragraph(text: object) -> str:
-    return f"<p>{words(text)}</p>"
-
-
-def words(text: object) -> str:
-    """Return any text as one safe line of HTML."""
-    return escape(readable(text))
-
-
-def number(value: object) -> float | None:
-    """Return a finite number, or None for nothing, infinity ("inf" in JSON) and not-a-number."""
-    if not isinstance(value, (str, SupportsFloat)):
-        return None
-    try:
-        read = float(value)
-    except (TypeError, ValueError):
-        return None
-    return read if math.isfinite(read) else None
-
-
-def float_of(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def bounds(measure: object) -> tuple[float | None, float, float | None]:
-    """Return value, floor and ceiling in bits of a measure given as a number or as a mapping."""
-    if not isinstance(measure, Mapping):
-        return number(measure), 0.0, None
-    scale = 1 / math.log(2) if measure.get("unit") == "nats" else 1.0
-    value, floor, ceiling = (number(measure.get(k)) for k in ("value", "floor", "ceiling"))
-    return value and value * scale, (floor or 0.0) * scale, ceiling and ceiling * scale
-
-
-def times(bits: float) -> str:
-    return f"{2 ** min(bits, 1000.0):,.3g} times"
-
-
-def decimal(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".replace("-", "−")
-
-
-def precise(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.2f}%".replace("-", "−")
-
-
-def strict(value: Any) -> Any:
-    """Return the value with infinities as the string "inf", so that any JSON reader accepts it."""
-    if isinstance(value, Mapping):
-        return {str(k): strict(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict(v) for v in value]
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    read = float(value)
-    return read if math.isfinite(read) else None if math.isnan(read) else "inf" if read > 0 else "-inf"

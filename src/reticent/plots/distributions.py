@@ -12,27 +12,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from reticent.plots.ranges import Range, number_scale, number_span, range_line
 from reticent.plots.style import (
     ESTIMATE,
-    GROUND,
     LIGHT,
     QUIET,
     RULE,
     SMALL,
     STYLE,
+    TRUTH,
     WIDTH,
     canvas,
-    dot,
     headline,
     headline_height,
     left_text,
     line,
     right_label,
 )
-from reticent.plots.text import percent, readable, shortened
+from reticent.plots.text import percent, readable
 
 Band = tuple[Sequence[float], Sequence[float], Sequence[float]]
-Range = tuple[Sequence[tuple[float, float]], float]
 CURVE, HILL, ROW = 170.0, 64.0, 17.0
 NOTE, LINE = 56, 1.45 * SMALL  # letters in a line of the note, and its height
 LEFT, RIGHT = 44.0, 44.0
@@ -52,12 +51,14 @@ def cumulative(
     density: tuple[Sequence[float], Sequence[float]] | None = None,
     ranges: Sequence[Range] = (),
     limit: int = 6,
+    truth: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Figure:
     """Draw the share of people up to each number, from masses on intervals (left, right].
 
     The line is the share that is surely there, the light steps above it what may be there too, for where in its interval
     a mass lies is not known. `band` has points and the limits at them; `density` places and heights, and is labelled
-    "smoothed". `ranges` are reports as pieces of the number line with their shares, the most common first; the first
+    "smoothed". `truth` has numbers and the share up to each, where a demonstration knows it, drawn as a wide orange line
+    behind the estimate. `ranges` are reports as pieces of the number line with their shares, the most common first; the first
     `limit` are drawn. `ends` are those of the domain, `axis` names the number, `note` stands under the heading.
 
     >>> len(cumulative([0.0, 2.0], [1.0, 2.0], [0.25, 0.75], finding="Most are at 2", axis="children").axes)
@@ -74,16 +75,20 @@ def cumulative(
     if finding:
         headline(figure, finding)
     figure.text(0, 1 - (words + 2) / height, "\n".join(noted), va="top", color=QUIET, size=SMALL, linespacing=1.2)
-    span = _span([*left, *right, *(band[0] if band else ())], ends)
+    span = number_span([*left, *right, *(band[0] if band else ())], ends)
     axes.set_xlim(*span)
     axes.set_ylim(0, 1)
     _share_scale(axes)
     _curve(axes, left, right, mass, span, band)
+    if truth is not None:
+        axes.step(
+            [span[0], *truth[0], span[1]], [0.0, *truth[1], 1.0], where="post", color=TRUTH, linewidth=3.4, zorder=3
+        )
     lowest = axes
     if density:
         lowest = _panel(figure, top + CURVE + 10, HILL, span)
         _hill(lowest, *density)
-    _number_scale(lowest, axis)
+    number_scale(lowest, axis)
     if density:
         axes.tick_params(labelbottom=False)
     if shown:
@@ -104,14 +109,6 @@ def _panel(figure: Figure, from_top: float, height: float, span: tuple[float, fl
     return axes
 
 
-def _span(values: Sequence[float], ends: tuple[float, float]) -> tuple[float, float]:
-    """The numbers to show: the domain, or where it has no end, a little beyond the last finite number."""
-    known = [value for value in (*values, *ends) if math.isfinite(value)] or [0.0]
-    low, high = min(known), max(known)
-    room = 0.08 * (high - low) or 1.0
-    return (low if math.isfinite(ends[0]) else low - room), (high if math.isfinite(ends[1]) else high + room)
-
-
 def _share_scale(axes: Axes) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=[2.5]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.0f}%"))
@@ -119,14 +116,6 @@ def _share_scale(axes: Axes) -> None:
     axes.grid(True, axis="y", color=RULE, linewidth=0.6)
     axes.axhline(0, color=QUIET, linewidth=1, zorder=1)
     axes.set_axisbelow(True)
-
-
-def _number_scale(axes: Axes, name: str) -> None:
-    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}".replace("-", "−")))
-    axes.tick_params(length=0, pad=4)
-    if name:
-        axes.set_xlabel(shortened(name, 50), color=QUIET, size=SMALL, labelpad=2)
 
 
 def _curve(
@@ -178,13 +167,7 @@ def _ruler(axes: Axes, ranges: Sequence[Range], height: float) -> None:
     axes.set_ylim(height, 0)
     axes.set_xticks([])
     left_text(axes, "Most common reports, and their shares", 10)
-    low, high = axes.get_xlim()
     for place, (pieces, share) in enumerate(ranges):
         y = 26 + ROW * (place + 0.5)
-        axes.axhline(y, color=RULE, linewidth=0.6, zorder=0)
-        for begin, end in pieces:
-            inner = max(begin, low), min(end, high)
-            line(axes, inner, [y, y], QUIET, 4, zorder=2)
-            if inner[0] == inner[1]:
-                dot(axes, inner[0], y, 5, QUIET, GROUND, 0.8, zorder=3)
+        range_line(axes, pieces, y)
         right_label(axes, percent(share), y)
